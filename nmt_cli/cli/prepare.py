@@ -1,0 +1,8 @@
+"""`nmt prepare`."""
+
+from __future__ import annotations
+
+
+def prepare() -> None:
+    """Not there yet."""
+    raise NotImplementedError

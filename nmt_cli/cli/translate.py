@@ -1,0 +1,8 @@
+"""`nmt translate`."""
+
+from __future__ import annotations
+
+
+def translate() -> None:
+    """Not there yet."""
+    raise NotImplementedError

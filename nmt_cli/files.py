@@ -1,0 +1,273 @@
+"""The line contract and safe writing: every command reads and writes through here.
+
+A record ends at LF only. CRLF is read as LF; a lone CR, U+2028, U+0085, VT, FF and their like are
+text. Text is UTF-8 whatever the locale. A folder or file appears under its name only when complete.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import hashlib
+import json
+import lzma
+import os
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, cast
+
+from nmt_cli.errors import DataError, MachineError, NmtError, UsageError
+
+BYTE_ORDER_MARK = "\ufeff"
+BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+class Record(NamedTuple):
+    """One line of a file, without its end."""
+
+    text: str
+    bad_column: int | None
+    """Column, in bytes from 1, of the first byte that is not UTF-8; such bytes read as U+FFFD."""
+
+
+def read_records(stream: BinaryIO) -> Iterator[Record]:
+    """Yield the records of a byte stream, each as soon as it has arrived."""
+    for raw in stream:
+        line = raw.removesuffix(b"\n").removesuffix(b"\r") if raw.endswith(b"\n") else raw
+        try:
+            text, bad_column = line.decode("utf-8"), None
+        except UnicodeDecodeError as error:
+            text, bad_column = line.decode("utf-8", errors="replace"), error.start + 1
+        yield Record(text.removeprefix(BYTE_ORDER_MARK), bad_column)
+
+
+@contextlib.contextmanager
+def open_for_reading(path: Path) -> Iterator[BinaryIO]:
+    """Open a file as bytes, unpacking .gz, .bz2, .xz and .zst by its name.
+
+    Raises:
+        DataError: missing, a folder, unreadable, or not of the format that its name says.
+    """
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder; a file is expected")
+    try:
+        with _unpacked(path) as stream:
+            yield stream
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (lzma.LZMAError, gzip.BadGzipFile, EOFError) as error:
+        raise DataError(f"{path}: damaged or not of the format that its name says ({error})") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def _unpacked(path: Path) -> contextlib.AbstractContextManager[BinaryIO]:
+    match path.suffix:
+        case ".gz":
+            return cast("BinaryIO", gzip.open(path, "rb"))
+        case ".bz2":
+            return cast("BinaryIO", bz2.open(path, "rb"))
+        case ".xz":
+            return cast("BinaryIO", lzma.open(path, "rb"))
+        case ".zst":
+            return _unpacked_zst(path)
+        case _:
+            return path.open("rb")
+
+
+@contextlib.contextmanager
+def _unpacked_zst(path: Path) -> Iterator[BinaryIO]:
+    import io
+
+    import zstandard
+
+    with path.open("rb") as packed, zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as raw:
+        try:
+            yield cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", raw)))
+        except zstandard.ZstdError as error:
+            raise EOFError(str(error)) from None
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a file, strictly.
+
+    Raises:
+        DataError: unreadable, or a byte that is not UTF-8 (with line and column).
+    """
+    lines = []
+    with open_for_reading(path) as stream:
+        for number, record in enumerate(read_records(stream), start=1):
+            if record.bad_column is not None:
+                raise DataError(f"{path}:{number}:{record.bad_column}: not UTF-8; convert the file first")
+            lines.append(record.text)
+    return lines
+
+
+def as_line(text: str) -> str:
+    """Return the text as it may stand in an output line: LF, CR and TAB become spaces."""
+    return text.replace("\n", " ").replace("\r", " ").replace("\t", " ")
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write one line a text, UTF-8 and LF, complete or not at all."""
+    with atomic_file(path) as stream:
+        stream.writelines(as_line(line).encode("utf-8") + b"\n" for line in lines)
+
+
+def visible(text: str) -> str:
+    """Return the text with control and bidirectional characters escaped, for logs and reports."""
+    return "".join(
+        character.encode("unicode_escape").decode("ascii")
+        if unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"} or character in BIDI_CONTROLS
+        else character
+        for character in text
+    )
+
+
+def sha256_of_file(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def sha256_of_json(value: object) -> str:
+    """Return the SHA-256 of a JSON value in its canonical form (sorted keys, no spaces)."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def read_json(path: Path, *, error: type[NmtError] = DataError) -> dict[str, object]:
+    """Return the JSON object in a file.
+
+    Raises:
+        NmtError: of the kind `error`, when the file cannot be read or holds anything else.
+    """
+    try:
+        value = json.loads(path.read_bytes())
+    except OSError as problem:
+        raise error(f"{path}: cannot be read ({problem.strerror})") from None
+    except ValueError as problem:
+        raise error(f"{path}: not valid JSON ({problem})") from None
+    if not isinstance(value, dict):
+        raise error(f"{path}: a JSON object is expected, found {type(value).__name__}")
+    return value
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write a JSON value for people and programs, complete or not at all."""
+    with atomic_file(path) as stream:
+        stream.write(json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8") + b"\n")
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """Give a stream whose bytes become `path` when the block succeeds, and vanish when it fails."""
+    with writing_to(path):
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            Path(name).chmod(0o666 & ~_umask())
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        sync_directory(path.parent)
+
+
+@contextlib.contextmanager
+def new_directory(target: Path, *, manifest: str, kind: str, force: bool = False) -> Iterator[Path]:
+    """Give an empty hidden folder that becomes `target` when the block succeeds.
+
+    `manifest` is the JSON file that such a folder holds, with its `kind` in it. An existing target is
+    replaced, by rename, only with `force` and only when it is such a folder.
+
+    Raises:
+        UsageError: the target exists and may not be replaced.
+        MachineError: the disk refuses.
+    """
+    refuse_existing(target, manifest=manifest, kind=kind, force=force)
+    with writing_to(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        try:
+            yield scratch
+            scratch.chmod(0o777 & ~_umask())
+            sync_tree(scratch)
+            _swap(scratch, target)
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
+        sync_directory(target.parent)
+
+
+def refuse_existing(target: Path, *, manifest: str, kind: str, force: bool) -> None:
+    """Check, before any work is done, that `new_directory` may write this target.
+
+    Raises:
+        UsageError: the target exists and may not be replaced.
+    """
+    if not target.exists() and not target.is_symlink():
+        return
+    if target.is_dir() and not any(target.iterdir()):
+        return
+    if not (target / manifest).is_file() or read_json(target / manifest, error=UsageError).get("kind") != kind:
+        raise UsageError(f"{target}: exists and is no complete {kind} folder; name another place or remove it")
+    if not force:
+        raise UsageError(f"{target}: exists; give --force to replace it, or name another place")
+
+
+def _swap(scratch: Path, target: Path) -> None:
+    if not target.exists():
+        scratch.rename(target)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+    target.rename(old / target.name)
+    scratch.rename(target)
+    shutil.rmtree(old)
+
+
+@contextlib.contextmanager
+def writing_to(target: Path) -> Iterator[None]:
+    """Turn what the operating system says against writing into one line that names the target.
+
+    Raises:
+        UsageError: no permission, or a file where a folder is needed.
+        MachineError: anything else, a full disk above all.
+    """
+    try:
+        yield
+    except (PermissionError, NotADirectoryError, IsADirectoryError, FileExistsError, FileNotFoundError) as error:
+        raise UsageError(f"{target}: cannot be written ({error.strerror or error})") from None
+    except OSError as error:
+        raise MachineError(f"{target}: cannot be written ({error.strerror or error})") from None
+
+
+def sync_tree(folder: Path) -> None:
+    """Bring every file and folder below `folder`, and itself, to the disk."""
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with (Path(parent) / name).open("rb") as stream:
+                os.fsync(stream.fileno())
+        sync_directory(Path(parent))
+
+
+def sync_directory(folder: Path) -> None:
+    """Bring a folder's list of names to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

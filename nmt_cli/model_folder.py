@@ -1,0 +1,152 @@
+"""The model folder: weights, subwords and all that a user of the model needs; no torch here.
+
+    weights.safetensors   subwords.model (or source.model and target.model)   model.json (last)
+
+A checkpoint is an average is a model: all three are this folder. `model.json` names the SHA-256 of
+every sibling and of its own other fields.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from nmt_cli.config import ModelConfig, SearchConfig, Section, TextConfig
+from nmt_cli.errors import ModelError, UsageError
+from nmt_cli.files import read_json, sha256_of_file, sha256_of_json, write_json
+from nmt_cli.settings_files import validated
+
+Weights = Mapping[str, np.ndarray[Any, Any]]
+MANIFEST = "model.json"
+KIND = "model"
+WEIGHTS = "weights.safetensors"
+JOINT_SUBWORDS = "subwords.model"
+SEPARATE_SUBWORDS = ("source.model", "target.model")
+
+
+class ModelDescription(Section):
+    """What `model.json` says beside the digests."""
+
+    kind: Literal["model"] = "model"
+    format: Literal[1] = 1
+    source_language: str = Field(description="code such as en")
+    target_language: str = Field(description="code such as de")
+    source_vocab_size: int = Field(gt=0, description="pieces of the source side")
+    target_vocab_size: int = Field(gt=0, description="pieces of the target side")
+    model: ModelConfig
+    search: SearchConfig = Field(description="the defaults of `translate` with this model")
+    text: TextConfig = Field(description="what is done to text before subwords see it")
+    step: int = Field(ge=0, description="updates behind these weights; of an average, the last one's")
+    scores: dict[str, float | str] = Field(default_factory=dict, description="at the last validation")
+    licence: str | None = Field(default=None, description="of the weights")
+    provenance: dict[str, Any] = Field(default_factory=dict, description="digests of data and parents, versions")
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """A verified model folder."""
+
+    path: Path
+    description: ModelDescription
+    digests: Mapping[str, str]
+    """SHA-256 by file name."""
+
+    @property
+    def source_subwords(self) -> Path:
+        """The SentencePiece model of the source side."""
+        return self.path / (JOINT_SUBWORDS if self.shares_subwords else SEPARATE_SUBWORDS[0])
+
+    @property
+    def target_subwords(self) -> Path:
+        """The SentencePiece model of the target side."""
+        return self.path / (JOINT_SUBWORDS if self.shares_subwords else SEPARATE_SUBWORDS[1])
+
+    @property
+    def shares_subwords(self) -> bool:
+        """Whether both sides use one SentencePiece model."""
+        return JOINT_SUBWORDS in self.digests
+
+    def weights(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Return the tensors by name."""
+        return read_tensors(self.path / WEIGHTS)
+
+
+def read_tensors(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the tensors of a safetensors file.
+
+    Raises:
+        ModelError: missing, damaged, or another format.
+    """
+    try:
+        return dict(load_file(path))
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{path}: cannot be loaded ({error})") from None
+
+
+def open_model_folder(path: Path) -> ModelFolder:
+    """Return the model folder at a path, all digests checked.
+
+    Raises:
+        ModelError: no model folder, incomplete, damaged, or of a newer format.
+    """
+    if not path.is_dir():
+        raise ModelError(f"{path}: {'a file' if path.exists() else 'no such folder'}; a model folder is expected")
+    if not (path / MANIFEST).is_file():
+        raise ModelError(f"{path}: no model folder ({MANIFEST} is missing){_what_it_is(path)}")
+    values = read_json(path / MANIFEST, error=ModelError)
+    digests, own = values.pop("files", None), values.pop("digest", None)
+    if values.get("kind") != KIND or not isinstance(digests, dict):
+        raise ModelError(f"{path / MANIFEST}: describes no model (kind {values.get('kind')!r})")
+    if own != sha256_of_json(values | {"files": digests}):
+        raise ModelError(f"{path / MANIFEST}: damaged or edited: its digest is not that of its fields")
+    for name, digest in digests.items():
+        _verify_file(path / name, digest)
+    try:
+        description = validated(ModelDescription, values, where=str(path / MANIFEST))
+    except UsageError as error:
+        raise ModelError(str(error)) from None
+    return ModelFolder(path, description, digests)
+
+
+def _what_it_is(path: Path) -> str:
+    if (path / "last" / MANIFEST).is_file():
+        return f"; this is a run: use {path / 'last'} or {path / 'best'}"
+    if (path / "manifest.json").is_file():
+        return f"; this is a {read_json(path / 'manifest.json').get('kind', 'foreign')} folder"
+    return ""
+
+
+def _verify_file(path: Path, digest: str) -> None:
+    if not path.is_file():
+        raise ModelError(f"{path}: missing from its model folder")
+    found = sha256_of_file(path)
+    if found != digest:
+        raise ModelError(f"{path}: damaged or exchanged: sha256 is {found[:12]}…, {MANIFEST} says {digest[:12]}…")
+
+
+def write_model_folder(
+    folder: Path, *, weights: Weights, description: ModelDescription, subwords: Mapping[str, Path]
+) -> None:
+    """Fill an empty folder (see `files.new_directory`) with a model.
+
+    `subwords` maps the file names of this format to the files to copy.
+    """
+    save_file({name: np.ascontiguousarray(array) for name, array in weights.items()}, folder / WEIGHTS)
+    for name, source in subwords.items():
+        shutil.copyfile(source, folder / name)
+    digests = {name: sha256_of_file(folder / name) for name in (WEIGHTS, *subwords)}
+    values = description.model_dump(mode="json") | {"files": digests}
+    write_json(folder / MANIFEST, values | {"digest": sha256_of_json(values)})
+
+
+def subword_files(model: ModelFolder) -> dict[str, Path]:
+    """Return the subword files of a model, as `write_model_folder` takes them."""
+    return {name: model.path / name for name in model.digests if name != WEIGHTS}
