@@ -162,3 +162,20 @@ def changes_not_allowed(old: Settings, new: Settings) -> list[str]:
             if not may_change and getattr(before, key) != getattr(after, key):
                 found.append(f"{name}.{key} was {getattr(before, key)!r}, now {getattr(after, key)!r}")
     return found
+
+
+def section_from(
+    section: type[AnySection], name: str, values: Mapping[str, object], assignments: Sequence[str]
+) -> AnySection:
+    """Return one section made of values and of assignments ("name.field=value") over them.
+
+    Raises:
+        UsageError: another section named, an unknown field, or a value out of range.
+    """
+    merged: dict[str, object] = {name: dict(values)}
+    for assignment in assignments:
+        merged = merge(merged, parse_assignment(assignment))
+    if others := sorted(merged.keys() - {name}):
+        raise UsageError(f"--set: section {others[0]!r} is unknown here; this command has {name!r}")
+    fields = merged[name]
+    return validated(section, fields if isinstance(fields, Mapping) else {}, where="settings")

@@ -1,0 +1,1 @@
+"""The Transformer: attention, layers, embeddings, the whole, its initialisation and its loss."""
