@@ -192,11 +192,12 @@ class SubwordConfig(Section):
 class MachineConfig(Section):
     """What the run may use; nothing here changes which pairs make up an update."""
 
-    device: Literal["auto", "cpu", "cuda"] = Field(default="auto", json_schema_extra=MAY_CHANGE)
-    precision: Literal["float32", "bfloat16"] = Field(
-        default="float32", description="of the matrix products in training"
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        default="auto", description="auto: a GPU where there is one", json_schema_extra=MAY_CHANGE
     )
-    ranks: PositiveInt | None = Field(default=None, description="processes; default one a core on a CPU, one a GPU")
+    threads: PositiveInt | None = Field(
+        default=None, description="of a CPU; default: all cores that this process may use", json_schema_extra=MAY_CHANGE
+    )
 
 
 class Settings(Section):

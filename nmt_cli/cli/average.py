@@ -1,8 +1,38 @@
-"""`nmt average`."""
+"""`nmt average`: checkpoints in, one model out."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
 
-def average() -> None:
-    """Not there yet."""
-    raise NotImplementedError
+import typer
+
+
+def average(
+    runs_or_models: Annotated[
+        list[Path], typer.Argument(metavar="RUN | MODEL...", help="A run, or the model folders to average.")
+    ],
+    last: Annotated[int, typer.Option(min=1, help="Checkpoints of the run, the newest ones.")] = 5,
+    out: Annotated[Path | None, typer.Option(help="Model folder to write. [default: models/RUN-avgN]")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a complete model folder.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Nothing on stderr.")] = False,
+) -> None:
+    """Average the weights of the last checkpoints of a run, or of models by name, into one model."""
+    from nmt_cli.cli.output import announce
+    from nmt_cli.errors import UsageError
+    from nmt_cli.files import refuse_existing
+    from nmt_cli.model_folder import KIND, MANIFEST
+    from nmt_cli.training.averaging import average_models, choose_checkpoints
+
+    first = runs_or_models[0]
+    if len(runs_or_models) > 1 or (first / MANIFEST).is_file():
+        if out is None:
+            raise UsageError("--out is needed where models are named")
+        paths = runs_or_models
+    else:
+        paths = choose_checkpoints(first, last=last)
+        out = out or Path("models") / f"{first.resolve().name}-avg{last}"
+    refuse_existing(out, manifest=MANIFEST, kind=KIND, force=force)
+    average_models(paths, out, force=force)
+    if not quiet:
+        announce(f"{out}: the mean of {', '.join(path.resolve().name for path in paths)}")

@@ -1,8 +1,43 @@
-"""`nmt train`."""
+"""`nmt train`: an encoded corpus and settings in, a run out."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
 
-def train() -> None:
-    """Not there yet."""
-    raise NotImplementedError
+import typer
+
+
+def train(
+    data: Annotated[
+        Path | None, typer.Argument(help="A folder encoded by `nmt bpe`. [default: the only one under data/]")
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help="Settings in the package: tiny, small, base, big …")] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML file of settings, over those of the preset.")] = None,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", help="section.field=value, over the file; may be given often.")
+    ] = None,
+    max_steps: Annotated[
+        int | None, typer.Option(help="Updates in all. [default: training.max_steps of the settings]")
+    ] = None,
+    run: Annotated[Path | None, typer.Option(help="Folder of the run. [default: runs/CORPUS-PRESET]")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda. [default: machine.device, auto]")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Nothing on stderr; log.txt has it all.")] = False,
+) -> None:
+    """Train a Transformer; the same command again goes on where it stopped."""
+    from nmt_cli.batches.corpus import the_only_corpus
+    from nmt_cli.settings_files import resolve
+
+    chosen = list(assignments or [])
+    if max_steps is not None:
+        chosen.append(f"training.max_steps={max_steps}")
+    if device is not None:
+        chosen.append(f"machine.device={device}")
+    data = data or the_only_corpus(Path("data"))
+    name = data.parent.name if data.name == "pieces" else data.name
+    settings = resolve(preset=preset, config=config, assignments=chosen)
+    run = run or Path("runs") / f"{name}-{preset or (config.stem if config else 'run')}"
+
+    from nmt_cli.training.start import run_training
+
+    run_training(data, run, settings, quiet=quiet)

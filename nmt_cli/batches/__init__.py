@@ -1,0 +1,1 @@
+"""Ids on disk, the plan of updates and padded batches; numpy only."""

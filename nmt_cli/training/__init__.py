@@ -1,0 +1,1 @@
+"""Training: the loop, its schedule, the run folder, validation and averaging."""

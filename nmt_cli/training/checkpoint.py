@@ -1,0 +1,102 @@
+"""Writing and reading checkpoints: a model folder each, with the state of training inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+import nmt_cli
+from nmt_cli.batches.corpus import PiecesFolder
+from nmt_cli.config import Settings
+from nmt_cli.errors import ModelError
+from nmt_cli.files import new_directory
+from nmt_cli.model.load import fill
+from nmt_cli.model.transformer import Transformer
+from nmt_cli.model_folder import KIND, MANIFEST, ModelDescription, open_model_folder, write_model_folder
+from nmt_cli.training.progress import RunLog
+from nmt_cli.training.run_folder import STATE, RunFolder
+from nmt_cli.training.state import Progress, load_state, save_state
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What is being trained, and with what."""
+
+    model: Transformer
+    optimizer: torch.optim.Adam
+    pieces: PiecesFolder
+    settings: Settings
+
+
+def save_checkpoint(
+    run: RunFolder, trained: Trained, progress: Progress, *, reason: str, scores: dict[str, float | str]
+) -> None:
+    """Write the checkpoint of a step, point the links at it and remove what is no longer kept."""
+    folder = run.checkpoint(progress.step)
+    if progress.step not in run.steps():
+        description = describe(trained, progress.step, reason=reason, scores=scores)
+        weights = {name: value.detach().cpu().numpy() for name, value in trained.model.named_parameters()}
+        with new_directory(folder, manifest=MANIFEST, kind=KIND) as scratch:
+            save_state(scratch / STATE, trained.model, trained.optimizer, progress)
+            write_model_folder(scratch, weights=weights, description=description, subwords=trained.pieces.subwords)
+    run.link("last", progress.step)
+    if progress.best_step in run.steps():
+        run.link("best", progress.best_step)
+    run.prune(keep=trained.settings.training.keep_checkpoints, best=progress.best_step)
+
+
+def describe(trained: Trained, step: int, *, reason: str, scores: dict[str, float | str]) -> ModelDescription:
+    """Return what `model.json` says of a checkpoint."""
+    manifest = trained.pieces.manifest
+    return ModelDescription(
+        source_language=manifest["source_language"],
+        target_language=manifest["target_language"],
+        source_vocab_size=trained.pieces.source_vocab_size,
+        target_vocab_size=trained.pieces.target_vocab_size,
+        model=trained.settings.model,
+        search=trained.settings.search,
+        text=trained.pieces.text,
+        step=step,
+        scores=scores,
+        provenance={
+            "reason": reason,
+            "data": trained.pieces.digest,
+            "seed": trained.settings.training.seed,
+            "nmt": nmt_cli.__version__,
+            "torch": torch.__version__,
+        },
+    )
+
+
+def load_newest(run: RunFolder, trained: Trained, log: RunLog) -> Progress | None:
+    """Fill model and optimizer from the newest good checkpoint; None where a run has none yet.
+
+    A damaged newest one is named and the one before is used.
+
+    Raises:
+        ModelError: there are checkpoints, and none can be used.
+    """
+    problems = []
+    for step in reversed(run.steps()):
+        folder = run.checkpoint(step)
+        if not (folder / STATE).is_dir():
+            continue
+        try:
+            model = open_model_folder(folder)
+            progress = load_state(folder / STATE, trained.model, trained.optimizer)
+            fill(trained.model, model.weights(), where=str(folder))
+        except ModelError as error:
+            log.line(f"cannot continue from step {step:,}: {error}")
+            problems.append(str(error))
+            continue
+        if model.description.provenance.get("data") != trained.pieces.digest:
+            raise ModelError(
+                f"{folder}: trained on data {str(model.description.provenance.get('data'))[:12]}…, "
+                f"but {trained.pieces.path} is {trained.pieces.digest[:12]}…; give the same data or another --run"
+            )
+        run.remove_after(step)
+        return progress
+    if problems:
+        raise ModelError(f"{run.path}: no checkpoint can be continued; the newest: {problems[0]}")
+    return None

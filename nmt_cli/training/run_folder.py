@@ -1,0 +1,128 @@
+"""The run folder: its checkpoints, the links `last` and `best`, and the lock that keeps a second run out.
+
+config.toml log.txt metrics.jsonl
+checkpoints/step-00001500/     a model folder, plus training/ in the newest two
+last best                      links
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from nmt_cli.errors import ModelError, UsageError
+from nmt_cli.files import atomic_file, read_json, sync_directory, writing_to
+from nmt_cli.model_folder import MANIFEST
+
+STATE = "training"
+N_STATES_KEPT = 2
+
+
+class RunFolder:
+    """Paths of a run and what is done to them."""
+
+    def __init__(self, path: Path) -> None:
+        """Name a run; nothing is touched."""
+        self.path = path
+        self.config = path / "config.toml"
+        self.log = path / "log.txt"
+        self.metrics = path / "metrics.jsonl"
+        self.checkpoints = path / "checkpoints"
+
+    def create(self) -> None:
+        """Make the folders.
+
+        Raises:
+            UsageError: the place is taken by something else, or may not be written.
+        """
+        if self.path.exists() and not self.config.exists() and any(self.path.iterdir()):
+            raise UsageError(f"{self.path}: exists and is no run; name another place with --run")
+        with writing_to(self.path):
+            self.checkpoints.mkdir(parents=True, exist_ok=True)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the run for this process.
+
+        Raises:
+            UsageError: another process trains here.
+        """
+        with writing_to(self.path), (self.path / ".lock").open("w") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UsageError(
+                    f"{self.path}: another process trains in this run; wait or name another --run"
+                ) from None
+            yield
+
+    def checkpoint(self, step: int) -> Path:
+        """Return the folder of a step."""
+        return self.checkpoints / f"step-{step:08d}"
+
+    def steps(self) -> list[int]:
+        """Return the steps that have a complete checkpoint, in order."""
+        return sorted(int(path.parent.name[5:]) for path in self.checkpoints.glob(f"step-*/{MANIFEST}"))
+
+    def regular_steps(self) -> list[int]:
+        """Return the steps whose checkpoint was written at its turn or at the end of training."""
+        return [step for step in self.steps() if self._reason(step) in {"turn", "end"}]
+
+    def _reason(self, step: int) -> object:
+        provenance = read_json(self.checkpoint(step) / MANIFEST, error=ModelError).get("provenance")
+        return provenance.get("reason") if isinstance(provenance, dict) else None
+
+    def link(self, name: str, step: int) -> None:
+        """Point `last` or `best` at a step, by rename."""
+        temporary = self.path / f".{name}.new"
+        with writing_to(self.path / name):
+            temporary.unlink(missing_ok=True)
+            temporary.symlink_to(self.checkpoint(step).relative_to(self.path))
+            temporary.replace(self.path / name)
+            sync_directory(self.path)
+
+    def prune(self, *, keep: int, best: int | None) -> None:
+        """Remove checkpoints but the newest regular ones, the best and the last; old training states too."""
+        steps = self.steps()
+        kept = {*self.regular_steps()[-keep:], *steps[-1:], best}
+        for step in steps:
+            if step not in kept:
+                self._remove(self.checkpoint(step))
+        for step in [step for step in steps if step in kept][:-N_STATES_KEPT]:
+            self._remove(self.checkpoint(step) / STATE)
+        for leftover in self.checkpoints.glob(".step-*"):
+            self._remove(leftover)
+
+    def remove_after(self, step: int) -> None:
+        """Remove the checkpoints of later steps, which a run that goes on from here writes anew."""
+        for later in self.steps():
+            if later > step:
+                self._remove(self.checkpoint(later))
+
+    def _remove(self, folder: Path) -> None:
+        if folder.exists():
+            hidden = folder.with_name(f".{folder.name}.old")
+            shutil.rmtree(hidden, ignore_errors=True)
+            folder.rename(hidden)
+            shutil.rmtree(hidden)
+
+    def append_metrics(self, record: dict[str, object]) -> None:
+        """Add one line to metrics.jsonl."""
+        with writing_to(self.metrics), self.metrics.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(record) + "\n")
+
+    def forget_metrics_after(self, step: int) -> None:
+        """Drop the lines of steps that a continued run will do again, and a half-written last one."""
+        if not self.metrics.exists():
+            return
+        kept = []
+        for line in self.metrics.read_bytes().split(b"\n"):
+            with contextlib.suppress(ValueError):
+                if line and json.loads(line)["step"] <= step:
+                    kept.append(line + b"\n")
+        with atomic_file(self.metrics) as stream:
+            stream.writelines(kept)

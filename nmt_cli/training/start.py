@@ -1,0 +1,112 @@
+"""From a corpus and settings to a run under way: a new one, or one that goes on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import torch
+
+from nmt_cli.batches.corpus import PiecesFolder, open_pieces
+from nmt_cli.config import MachineConfig, Settings
+from nmt_cli.errors import MachineError, UsageError
+from nmt_cli.model.initialisation import initialise
+from nmt_cli.model.transformer import Transformer
+from nmt_cli.settings_files import changes_not_allowed, resolve, write_toml
+from nmt_cli.training.checkpoint import Trained, load_newest
+from nmt_cli.training.loop import train
+from nmt_cli.training.progress import RunLog, duration
+from nmt_cli.training.report import Reporter
+from nmt_cli.training.run_folder import RunFolder
+from nmt_cli.training.state import Progress, make_optimizer
+from nmt_cli.training.stopping import listening_for_stop
+from nmt_cli.training.validation import Validator
+
+
+def run_training(data: Path, run_path: Path, settings: Settings, *, quiet: bool = False) -> Progress:
+    """Train, or go on training, a run; return how far it came.
+
+    Raises:
+        UsageError: settings that do not fit the data, or differ from those the run began with.
+        DataError, ModelError: what data or checkpoints have to say.
+        DivergedError, StoppedError: see `loop.train`.
+    """
+    pieces = open_pieces(data)
+    refuse_misfit(pieces, settings)
+    run = RunFolder(run_path)
+    run.create()
+    with run.locked(), RunLog(run.log, quiet=quiet) as log, listening_for_stop() as stop:
+        settings_of_run(run, settings)
+        device = choose_device(settings.machine)
+        model = Transformer(
+            settings.model, source_vocab_size=pieces.source_vocab_size, target_vocab_size=pieces.target_vocab_size
+        )
+        initialise(model, seed=settings.training.seed)
+        model.to(device)
+        trained = Trained(model, make_optimizer(model, settings.training), pieces, settings)
+        progress = load_newest(run, trained, log) or Progress()
+        run.forget_metrics_after(progress.step)
+        reporter = Reporter(run, trained, log)
+        reporter.started(progress)
+        validator = Validator(pieces, settings) if pieces.has("valid") else None
+        if validator is None:
+            log.line("there is no validation split; the best checkpoint is not chosen")
+        before = progress.step
+        progress = train(run, trained, progress, validator=validator, reporter=reporter, stop=stop)
+        if progress.step == before:
+            log.line(f"{run.path}: complete at step {progress.step:,}; give a larger --max-steps to go on")
+        else:
+            best = f", best at step {progress.best_step:,}" if progress.best_step else ""
+            log.line(f"{run.path}: done at step {progress.step:,} after {duration(progress.seconds)}{best}")
+    return progress
+
+
+def refuse_misfit(pieces: PiecesFolder, settings: Settings) -> None:
+    """Check that the model can be built on this corpus.
+
+    Raises:
+        UsageError: naming both.
+        DataError: no training pairs.
+    """
+    joint = len(pieces.subwords) == 1
+    if settings.model.tying == "three-way" and not joint:
+        raise UsageError(
+            f"model.tying is three-way, but {pieces.path} has a vocabulary a side "
+            f"({pieces.source_vocab_size:,} and {pieces.target_vocab_size:,}); set model.tying=decoder or none"
+        )
+    if settings.model.positions == "learned":
+        longest = max(settings.training.max_length, 1)
+        if longest > settings.model.max_positions:
+            raise UsageError(
+                f"training.max_length is {longest}, but model.max_positions is {settings.model.max_positions}; "
+                "learned positions need a row for each position"
+            )
+    pieces.split("train")
+
+
+def settings_of_run(run: RunFolder, settings: Settings) -> None:
+    """Write the settings of a new run, or check them against those that it began with.
+
+    Raises:
+        UsageError: a field that may not change has another value.
+    """
+    if run.config.exists():
+        changed = changes_not_allowed(resolve(preset=None, config=run.config), settings)
+        if changed:
+            raise UsageError(f"{run.path}: cannot go on with other settings: {'; '.join(changed)}; name another --run")
+    write_toml(run.config, settings)
+
+
+def choose_device(machine: MachineConfig) -> torch.device:
+    """Return the device to train on, with the threads of a CPU set.
+
+    Raises:
+        MachineError: a GPU was asked for and there is none.
+    """
+    has_gpu = torch.cuda.is_available()
+    if machine.device == "cuda" and not has_gpu:
+        raise MachineError("machine.device is cuda, but this machine has no CUDA device; set machine.device=cpu")
+    if machine.device != "cpu" and has_gpu:
+        return torch.device("cuda")
+    torch.set_num_threads(machine.threads or len(os.sched_getaffinity(0)))
+    return torch.device("cpu")
