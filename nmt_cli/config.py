@@ -17,9 +17,9 @@ MAY_CHANGE: JsonDict = {"on_resume": "may change"}
 
 
 class Section(BaseModel):
-    """A group of settings: immutable, and refusing names it does not know."""
+    """A group of settings: immutable, and refusing unknown names and values of another type."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, protected_namespaces=())
 
 
 class ModelConfig(Section):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import errno
 import gzip
 import hashlib
 import json
@@ -23,6 +24,7 @@ from typing import BinaryIO, NamedTuple, cast
 from nmt_cli.errors import DataError, MachineError, NmtError, UsageError
 
 BYTE_ORDER_MARK = "\ufeff"
+DISK_REFUSES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
 BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -168,17 +170,18 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Give a stream whose bytes become `path` when the block succeeds, and vanish when it fails."""
     with writing_to(path):
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as stream:
-                yield stream
-                stream.flush()
-                os.fsync(stream.fileno())
+    try:
+        with _filling(path), os.fdopen(descriptor, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        with writing_to(path):
             Path(name).chmod(0o666 & ~_umask())
             Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-        sync_directory(path.parent)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    sync_directory(path.parent)
 
 
 @contextlib.contextmanager
@@ -196,15 +199,17 @@ def new_directory(target: Path, *, manifest: str, kind: str, force: bool = False
     with writing_to(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-        try:
+    try:
+        with _filling(target):
             yield scratch
+        with writing_to(target):
             scratch.chmod(0o777 & ~_umask())
             sync_tree(scratch)
             _swap(scratch, target)
-        except BaseException:
-            shutil.rmtree(scratch, ignore_errors=True)
-            raise
-        sync_directory(target.parent)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+    sync_directory(target.parent)
 
 
 def refuse_existing(target: Path, *, manifest: str, kind: str, force: bool) -> None:
@@ -228,9 +233,16 @@ def _swap(scratch: Path, target: Path) -> None:
         scratch.rename(target)
         return
     old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
-    target.rename(old / target.name)
-    scratch.rename(target)
-    shutil.rmtree(old)
+    moved = old / target.name
+    try:
+        target.rename(moved)
+        scratch.rename(target)
+    except BaseException:
+        if moved.exists():
+            moved.rename(target)
+        old.rmdir()
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -247,6 +259,18 @@ def writing_to(target: Path) -> Iterator[None]:
         raise UsageError(f"{target}: cannot be written ({error.strerror or error})") from None
     except OSError as error:
         raise MachineError(f"{target}: cannot be written ({error.strerror or error})") from None
+
+
+@contextlib.contextmanager
+def _filling(target: Path) -> Iterator[None]:
+    """Around the caller's own block, take only what a disk says; the rest is the caller's, or a defect."""
+    try:
+        yield
+    except OSError as error:
+        # numpy tells of a short write by an error without a number.
+        if error.errno in DISK_REFUSES or (type(error) is OSError and error.errno is None):
+            raise MachineError(f"{target}: cannot be written ({error.strerror or error})") from None
+        raise
 
 
 def sync_tree(folder: Path) -> None:

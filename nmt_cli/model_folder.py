@@ -20,16 +20,18 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from nmt_cli.config import ModelConfig, SearchConfig, Section, TextConfig
-from nmt_cli.errors import ModelError, UsageError
+from nmt_cli.errors import MachineError, ModelError, UsageError
 from nmt_cli.files import read_json, sha256_of_file, sha256_of_json, write_json
 from nmt_cli.settings_files import validated
 
 Weights = Mapping[str, np.ndarray[Any, Any]]
 MANIFEST = "model.json"
 KIND = "model"
+FORMAT = 1
 WEIGHTS = "weights.safetensors"
 JOINT_SUBWORDS = "subwords.model"
 SEPARATE_SUBWORDS = ("source.model", "target.model")
+FILE_SETS = ({WEIGHTS, JOINT_SUBWORDS}, {WEIGHTS, *SEPARATE_SUBWORDS})
 
 
 class ModelDescription(Section):
@@ -91,6 +93,18 @@ def read_tensors(path: Path) -> dict[str, np.ndarray[Any, Any]]:
         raise ModelError(f"{path}: cannot be loaded ({error})") from None
 
 
+def write_tensors(path: Path, tensors: Weights) -> None:
+    """Write a safetensors file.
+
+    Raises:
+        MachineError: the disk refuses.
+    """
+    try:
+        save_file({name: np.ascontiguousarray(array) for name, array in tensors.items()}, path)
+    except SafetensorError as error:
+        raise MachineError(f"{path}: cannot be written ({error})") from None
+
+
 def open_model_folder(path: Path) -> ModelFolder:
     """Return the model folder at a path, all digests checked.
 
@@ -105,8 +119,12 @@ def open_model_folder(path: Path) -> ModelFolder:
     digests, own = values.pop("files", None), values.pop("digest", None)
     if values.get("kind") != KIND or not isinstance(digests, dict):
         raise ModelError(f"{path / MANIFEST}: describes no model (kind {values.get('kind')!r})")
+    if values.get("format") != FORMAT:
+        raise ModelError(f"{path / MANIFEST}: format {values.get('format')!r}, but this nmt reads format {FORMAT}")
     if own != sha256_of_json(values | {"files": digests}):
         raise ModelError(f"{path / MANIFEST}: damaged or edited: its digest is not that of its fields")
+    if set(digests) not in FILE_SETS:
+        raise ModelError(f"{path / MANIFEST}: names the files {', '.join(sorted(digests))}; a model has others")
     for name, digest in digests.items():
         _verify_file(path / name, digest)
     try:
@@ -120,7 +138,7 @@ def _what_it_is(path: Path) -> str:
     if (path / "last" / MANIFEST).is_file():
         return f"; this is a run: use {path / 'last'} or {path / 'best'}"
     if (path / "manifest.json").is_file():
-        return f"; this is a {read_json(path / 'manifest.json').get('kind', 'foreign')} folder"
+        return f"; this is a {read_json(path / 'manifest.json', error=ModelError).get('kind', 'foreign')} folder"
     return ""
 
 
@@ -139,7 +157,7 @@ def write_model_folder(
 
     `subwords` maps the file names of this format to the files to copy.
     """
-    save_file({name: np.ascontiguousarray(array) for name, array in weights.items()}, folder / WEIGHTS)
+    write_tensors(folder / WEIGHTS, weights)
     for name, source in subwords.items():
         shutil.copyfile(source, folder / name)
     digests = {name: sha256_of_file(folder / name) for name in (WEIGHTS, *subwords)}
