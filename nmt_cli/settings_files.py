@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from nmt_cli.config import Section, Settings
 from nmt_cli.errors import UsageError
@@ -102,19 +103,23 @@ def validated(section: type[AnySection], values: Mapping[str, object], *, where:
     try:
         return section.model_validate(values)
     except ValidationError as error:
-        problems = [_explain(section, problem["loc"], problem["type"], problem["msg"]) for problem in error.errors()]
+        problems = [_explain(section, problem) for problem in error.errors()]
         raise UsageError(f"{where}: " + "; ".join(problems)) from None
 
 
-def _explain(section: type[BaseModel], location: tuple[int | str, ...], kind: str, message: str) -> str:
+def _explain(section: type[BaseModel], problem: ErrorDetails) -> str:
+    location, message = problem["loc"], problem["msg"]
     name = ".".join(str(part) for part in location)
-    if kind == "extra_forbidden":
-        known = _fields_at(section, location[:-1])
-        return f"unknown field {name!r}{suggestion(str(location[-1]), known)}"
-    if kind == "missing":
-        return f"{name!r} is not given" + _remedy(location)
-    text = message.removeprefix("Value error, ")
-    return f"{name}: {text[0].lower()}{text[1:]}" if name else text
+    match problem["type"]:
+        case "extra_forbidden":
+            return f"unknown field {name!r}{suggestion(str(location[-1]), _fields_at(section, location[:-1]))}"
+        case "missing":
+            return f"{name!r} is not given" + _remedy(location)
+        case "value_error":
+            text = message.removeprefix("Value error, ")
+            return f"{name}: {text}" if name else text
+        case _:
+            return f"{name} {message.removeprefix('Input ')}, but is {problem['input']!r}"
 
 
 def _remedy(location: tuple[int | str, ...]) -> str:
@@ -136,7 +141,7 @@ def _fields_at(section: type[BaseModel], location: tuple[int | str, ...]) -> lis
 
 def suggestion(name: str, known: Sequence[str]) -> str:
     """Return ", did you mean 'x'?" for the nearest known name, or nothing."""
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f", did you mean {near[0]!r}?" if near else ""
 
 
