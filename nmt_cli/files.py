@@ -6,22 +6,20 @@ text. Text is UTF-8 whatever the locale. A folder or file appears under its name
 
 from __future__ import annotations
 
-import bz2
 import contextlib
 import errno
-import gzip
 import hashlib
 import json
-import lzma
 import os
 import shutil
 import tempfile
 import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import BinaryIO, NamedTuple
 
 from nmt_cli.errors import DataError, MachineError, NmtError, UsageError
+from nmt_cli.packed import open_for_reading as open_for_reading  # noqa: PLC0414 - all that reads comes through here
 
 BYTE_ORDER_MARK = "\ufeff"
 DISK_REFUSES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
@@ -45,53 +43,6 @@ def read_records(stream: BinaryIO) -> Iterator[Record]:
         except UnicodeDecodeError as error:
             text, bad_column = line.decode("utf-8", errors="replace"), error.start + 1
         yield Record(text.removeprefix(BYTE_ORDER_MARK), bad_column)
-
-
-@contextlib.contextmanager
-def open_for_reading(path: Path) -> Iterator[BinaryIO]:
-    """Open a file as bytes, unpacking .gz, .bz2, .xz and .zst by its name.
-
-    Raises:
-        DataError: missing, a folder, unreadable, or not of the format that its name says.
-    """
-    if path.is_dir():
-        raise DataError(f"{path}: is a folder; a file is expected")
-    try:
-        with _unpacked(path) as stream:
-            yield stream
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except (lzma.LZMAError, gzip.BadGzipFile, EOFError) as error:
-        raise DataError(f"{path}: damaged or not of the format that its name says ({error})") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
-
-
-def _unpacked(path: Path) -> contextlib.AbstractContextManager[BinaryIO]:
-    match path.suffix:
-        case ".gz":
-            return cast("BinaryIO", gzip.open(path, "rb"))
-        case ".bz2":
-            return cast("BinaryIO", bz2.open(path, "rb"))
-        case ".xz":
-            return cast("BinaryIO", lzma.open(path, "rb"))
-        case ".zst":
-            return _unpacked_zst(path)
-        case _:
-            return path.open("rb")
-
-
-@contextlib.contextmanager
-def _unpacked_zst(path: Path) -> Iterator[BinaryIO]:
-    import io
-
-    import zstandard
-
-    with path.open("rb") as packed, zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as raw:
-        try:
-            yield cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", raw)))
-        except zstandard.ZstdError as error:
-            raise EOFError(str(error)) from None
 
 
 def read_lines(path: Path) -> list[str]:
