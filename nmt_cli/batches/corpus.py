@@ -83,7 +83,7 @@ class PiecesFolder:
 
     def subwords_of(self, side: str) -> Path:
         """Return the SentencePiece file of "source" or "target"."""
-        return self.path / self.manifest["subwords"][side]
+        return self.path / str(self.manifest["subwords"][side])
 
     def has(self, split: str) -> bool:
         """Tell whether there are pairs of this split."""

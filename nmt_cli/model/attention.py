@@ -89,7 +89,8 @@ class MultiHeadAttention(nn.Module):
         return mixed
 
     def _split(self, states: Float[Tensor, "B T HK"]) -> Float[Tensor, "B H T K"]:
-        return states.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+        batch, length, _ = states.shape
+        return states.view(batch, length, self.n_heads, -1).transpose(1, 2)
 
     def _dropout_now(self) -> float:
         return self.dropout if self.training else 0.0

@@ -62,7 +62,8 @@ class Positions(nn.Module):
         if self.layout == "learned":
             if last > len(self.table):
                 raise ValueError(f"position {last - 1} is past the learned table of {len(self.table)} rows")
-            return self.table[first:last] * self.d_model**0.5
+            rows: Tensor = self.table[first:last] * self.d_model**0.5
+            return rows
         size = max(256, 1 << (last - 1).bit_length())
         return _sinusoids(self.layout, size, self.d_model, like.device)[first:last].to(like.dtype)
 
@@ -77,5 +78,5 @@ class Embedding(nn.Module):
 
     def forward(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         """Look up, scale by sqrt(d_model), and silence padding."""
-        scale = (ids != PAD).unsqueeze(-1) * self.weight.size(1) ** 0.5
-        return functional.embedding(ids, self.weight) * scale.to(self.weight.dtype)
+        real = (ids != PAD).unsqueeze(-1).to(self.weight.dtype)
+        return functional.embedding(ids, self.weight) * (real * math.sqrt(self.weight.size(1)))

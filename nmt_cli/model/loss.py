@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-ROWS_AT_A_TIME = 2_048
-"""Positions whose logits exist at the same time."""
+ROWS_AT_A_TIME = 128
+"""Positions whose logits exist at the same time; few enough to stay in the cache of a CPU."""
 
 
 class SummedLoss(NamedTuple):
@@ -30,11 +30,15 @@ def summed_loss(
     symbol. The gradient is worked out with the value, so that the logits of all positions never exist
     at the same time.
     """
-    smoothed, plain = _SummedLoss.apply(states, output, gold, smoothing)
+    smoothed, plain = _SummedLoss.apply(states, output, gold, smoothing)  # type: ignore[no-untyped-call]
     return SummedLoss(smoothed, plain)
 
 
 class _SummedLoss(torch.autograd.Function):
+    # With P = softmax(logits), W the output matrix and h the states, d loss / d logits is
+    # P - other everywhere and 1 - smoothing - other less at the gold symbol. Only P is as large as
+    # N x V; the rest of the gradient is added to the products of P, where it costs N x D and V x D.
+
     @staticmethod
     def forward(
         ctx: Any,  # noqa: ANN401 - torch gives no type for it
@@ -43,29 +47,33 @@ class _SummedLoss(torch.autograd.Function):
         gold: Tensor,
         smoothing: float,
     ) -> tuple[Tensor, Tensor]:
+        other = smoothing / (output.size(0) - 1)
+        at_gold = 1 - smoothing - other
         needs_gradient = states.requires_grad or output.requires_grad
         states_gradient = torch.empty_like(states) if needs_gradient else None
         output_gradient = torch.zeros_like(output) if needs_gradient else None
-        smoothed, plain = states.new_zeros(()), states.new_zeros(())
-        other = smoothing / (output.size(0) - 1)
+        normalisers = states.new_empty(len(states))
+        buffer = states.new_empty(min(ROWS_AT_A_TIME, len(states)), output.size(0))
         for first in range(0, len(states), ROWS_AT_A_TIME):
             rows = slice(first, first + ROWS_AT_A_TIME)
-            logits = states[rows] @ output.T
-            normaliser = torch.logsumexp(logits, dim=-1, keepdim=True)
-            gold_rows = gold[rows, None]
-            gold_logs = logits.gather(1, gold_rows) - normaliser
-            plain -= gold_logs.sum()
-            all_logs = logits.sum() - output.size(0) * normaliser.sum()
-            smoothed -= (1 - smoothing - other) * gold_logs.sum() + other * all_logs
+            some_states = states[rows]
+            logits = torch.mm(some_states, output.T, out=buffer[: len(some_states)])
+            largest = logits.amax(dim=1)
+            probabilities = torch.softmax(logits, dim=1, out=logits)
+            normalisers[rows] = largest - probabilities.amax(dim=1).log()
             if states_gradient is not None and output_gradient is not None:
-                # d loss / d logits = softmax - target distribution
-                change = logits.sub_(normaliser).exp_().sub_(other)
-                change.scatter_add_(1, gold_rows, torch.full_like(gold_logs, other + smoothing - 1))
-                torch.matmul(change, output, out=states_gradient[rows])
-                output_gradient.addmm_(change.T, states[rows])
+                torch.mm(probabilities, output, out=states_gradient[rows])
+                output_gradient.addmm_(probabilities.T, some_states)
+        gold_rows = output.index_select(0, gold)
+        output_sum = output.sum(dim=0)
+        plain = (normalisers - (states * gold_rows).sum(dim=1)).sum()
+        all_plain = output.size(0) * normalisers.sum() - (states.sum(dim=0) * output_sum).sum()
+        if states_gradient is not None and output_gradient is not None:
+            states_gradient.sub_(gold_rows, alpha=at_gold).sub_(output_sum, alpha=other)
+            output_gradient.index_add_(0, gold, states, alpha=-at_gold).sub_(states.sum(dim=0), alpha=other)
         ctx.save_for_backward(states_gradient, output_gradient)
         ctx.mark_non_differentiable(plain)
-        return smoothed, plain
+        return at_gold * plain + other * all_plain, plain
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:  # noqa: ANN401
