@@ -1,0 +1,131 @@
+"""The program as it is started: exit codes, one line for the user's mistakes, a traceback for ours."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nmt_cli
+
+PROGRAM = Path(sys.executable).parent / "nmt"
+
+# The program with one more command, which fails as it is told.
+FAILING = """
+import os, signal, sys
+from nmt_cli import errors
+from nmt_cli.cli.main import app, main
+
+@app.command()
+def fail(how: str) -> None:
+    match how:
+        case "defect":
+            {}["key"]
+        case "interrupt":
+            os.kill(os.getpid(), signal.SIGINT)
+        case "quiet":
+            raise errors.StoppedError("", exit_code=141)
+        case _:
+            raise getattr(errors, how)("t.en:\\x1b[1m 3 lines, but t.de: 4")
+
+main()
+"""
+
+
+def nmt(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [PROGRAM, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
+        env=os.environ | environment,
+    )
+
+
+def failing(how: str) -> subprocess.CompletedProcess[str]:
+    arguments = [sys.executable, "-c", FAILING, "fail", how]
+    return subprocess.run(arguments, capture_output=True, text=True, check=False, encoding="utf-8")
+
+
+def test_help_goes_to_stdout_and_lists_every_command() -> None:
+    run = nmt("--help")
+    assert run.returncode == 0
+    assert run.stderr == ""
+    assert all(f" {name} " in run.stdout for name in ["prepare", "bpe", "train", "average", "translate", "score"])
+
+
+@pytest.mark.parametrize("command", ["prepare", "bpe", "train", "average", "translate", "score"])
+def test_the_short_help_option_works_for_every_command(command: str) -> None:
+    run = nmt(command, "-h", NO_COLOR="1", TERM="dumb")
+    assert run.returncode == 0
+    assert f"nmt {command}" in run.stdout
+
+
+def test_the_version_is_the_packages() -> None:
+    run = nmt("--version")
+    assert (run.returncode, run.stdout) == (0, f"nmt {nmt_cli.__version__}\n")
+
+
+def test_python_m_nmt_cli_is_nmt() -> None:
+    arguments = [sys.executable, "-m", "nmt_cli", "--version"]
+    run = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (0, f"nmt {nmt_cli.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["translat"], ["--no-such-option"], ["bpe", "--vocab-size"], ["bpe", "x", "--vocab-size", "many"], ["bpe"]],
+    ids=" ".join,
+)
+def test_a_command_line_that_cannot_be_read_is_code_2_without_traceback(arguments: list[str]) -> None:
+    run = nmt(*arguments)
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert run.stderr
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [("UsageError", 2), ("DataError", 3), ("ModelError", 4), ("DivergedError", 5), ("MachineError", 6)],
+)
+def test_the_users_mistake_is_one_line_with_its_code(kind: str, code: int) -> None:
+    run = failing(kind)
+    assert run.returncode == code
+    assert run.stdout == ""
+    assert run.stderr == "nmt: t.en:\\x1b[1m 3 lines, but t.de: 4\n"
+
+
+def test_a_defect_of_ours_is_code_1_and_keeps_its_traceback() -> None:
+    run = failing("defect")
+    assert run.returncode == 1
+    assert "Traceback (most recent call last)" in run.stderr
+    assert "KeyError: 'key'" in run.stderr
+
+
+def test_ctrl_c_is_one_line_and_code_130() -> None:
+    run = failing("interrupt")
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "nmt: interrupted\n")
+
+
+def test_a_stop_without_a_message_is_quiet() -> None:
+    run = failing("quiet")
+    assert (run.returncode, run.stdout, run.stderr) == (141, "", "")
+
+
+def test_ctrl_c_in_a_running_command_ends_it_with_code_130(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    arguments = [PROGRAM, "score", "--reference", pipe, pipe]
+    program = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    # Opening the other end waits until the program reads, so that the signal meets it at work.
+    with program, pipe.open("wb"):
+        program.send_signal(signal.SIGINT)
+        _, said = program.communicate(timeout=60)
+    assert program.returncode == 130
+    assert said == b"nmt: interrupted\n"
