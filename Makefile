@@ -19,7 +19,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(INSTALLED)  ## train a small German translator and try it, in minutes
-	$(MAKE) -C recipes/demo NMT="$(CURDIR)/$(RUN)nmt"
+	$(MAKE) -C recipes/demo NMT=../../$(RUN)nmt
 
 test: check  ## check, then run the tests: minutes
 	$(RUN)python -m pytest

@@ -1,4 +1,5 @@
-# The chain from a corpus to its score, as rules on files. A recipe sets what differs and includes this:
+# The chain from a corpus to its score, as rules on files. A recipe sets NAMES, its corpora, and what
+# else differs, and then includes this:
 #
 #   data/NAME/manifest.json -> data/NAME/pieces/manifest.json -> runs/NAME/.trained
 #     -> models/NAME/model.json -> out/NAME.hyp -> out/NAME.score
@@ -23,7 +24,8 @@ TEST_REFERENCE ?= data/$*/test.$(TARGET)
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-data/%/manifest.json:
+# Said of each corpus by name: a pattern would take data/NAME/pieces for a corpus too.
+$(NAMES:%=data/%/manifest.json): data/%/manifest.json:
 	$(NMT) prepare $(PREPARE) --out data/$*
 
 data/%/pieces/manifest.json: data/%/manifest.json

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
 import io
-import lzma
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +21,6 @@ from nmt_cli.files import (
     as_line,
     atomic_file,
     new_directory,
-    open_for_reading,
     read_json,
     read_lines,
     read_records,
@@ -109,95 +103,13 @@ class TestRecords:
                     assert pool.submit(next, records).result(timeout=20) == (word, None)
 
 
-class TestReading:
-    @pytest.mark.parametrize(
-        ("name", "pack"),
-        [
-            ("t", bytes),
-            ("t.gz", gzip.compress),
-            ("t.bz2", bz2.compress),
-            ("t.xz", lzma.compress),
-            ("t.zst", zstandard.compress),
-        ],
-    )
-    def test_a_packed_file_reads_as_the_plain_one(
-        self, tmp_path: Path, name: str, pack: Callable[[bytes], bytes]
-    ) -> None:
-        (tmp_path / name).write_bytes(pack(TEN_RECORDS))
-        assert read_lines(tmp_path / name) == TEN_TEXTS
-
-    @pytest.mark.parametrize(
-        ("name", "pack"),
-        [
-            ("t.gz", gzip.compress),
-            ("t.bz2", bz2.compress),
-            ("t.xz", lzma.compress),
-            ("t.zst", zstandard.compress),
-        ],
-    )
-    def test_a_file_of_two_packed_parts_reads_as_both(
-        self, tmp_path: Path, name: str, pack: Callable[[bytes], bytes]
-    ) -> None:
-        (tmp_path / name).write_bytes(pack(b"one\n") + pack(b"two\n"))
-        assert read_lines(tmp_path / name) == ["one", "two"]
-
-    @pytest.mark.parametrize(
-        ("name", "pack"),
-        [
-            ("t.gz", gzip.compress),
-            ("t.bz2", bz2.compress),
-            ("t.xz", lzma.compress),
-            ("t.zst", zstandard.compress),
-        ],
-    )
-    @pytest.mark.parametrize("damage", ["cut", "garbage", "flipped"])
-    def test_a_damaged_packed_file_is_one_line_that_names_it(
-        self, tmp_path: Path, name: str, pack: Callable[[bytes], bytes], damage: str
-    ) -> None:
-        whole = pack(b"".join(b"%d plus %d\n" % (n, n * n) for n in range(5000)))
-        middle = len(whole) // 2
-        broken = {
-            "cut": whole[:middle],
-            "garbage": b"this is plain text\n",
-            "flipped": whole[:middle] + bytes(byte ^ 0xFF for byte in whole[middle : middle + 8]) + whole[middle + 8 :],
-        }[damage]
-        (tmp_path / name).write_bytes(broken)
-        with pytest.raises(DataError) as caught:
-            read_lines(tmp_path / name)
-        assert str(tmp_path / name) in str(caught.value)
-        assert "damaged" in str(caught.value)
-        assert "\n" not in str(caught.value)
-
-    def test_a_folder_in_place_of_a_file_is_said(self, tmp_path: Path) -> None:
-        with pytest.raises(DataError, match="is a folder; a file is expected"):
-            read_lines(tmp_path)
-
-    def test_a_missing_file_is_said(self, tmp_path: Path) -> None:
-        with pytest.raises(DataError, match=r"nowhere\.en: no such file"):
-            read_lines(tmp_path / "nowhere.en")
-
-    @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-    def test_an_unreadable_file_is_said(self, tmp_path: Path) -> None:
-        path = tmp_path / "secret"
-        path.touch(mode=0o000)
-        with pytest.raises(DataError, match="cannot be read"):
-            read_lines(path)
-
-    def test_a_file_missing_inside_the_reading_block_is_not_blamed_on_the_file_that_is_read(
-        self, tmp_path: Path
-    ) -> None:
-        (tmp_path / "there").touch()
-        with pytest.raises(FileNotFoundError, match="other"), open_for_reading(tmp_path / "there"):
-            (tmp_path / "other").read_bytes()
-
+class TestLines:
     def test_strict_reading_names_file_line_and_column_of_a_bad_byte(self, tmp_path: Path) -> None:
         (tmp_path / "t").write_bytes(b"fine\nna\xefve\n")
         with pytest.raises(DataError) as caught:
             read_lines(tmp_path / "t")
         assert str(caught.value).startswith(f"{tmp_path / 't'}:2:3: not UTF-8")
 
-
-class TestLines:
     @given(st.lists(st.text(st.characters(exclude_characters="\n\r\t", exclude_categories=["Cs"]))))
     def test_lines_written_are_the_lines_read(self, lines: list[str]) -> None:
         # A byte order mark at the start of a line is no text.

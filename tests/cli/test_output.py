@@ -28,7 +28,7 @@ def test_both_streams_are_utf_8_whatever_the_locale(environment: dict[str, str])
     # Escaped, because the locale would keep the interpreter from reading its own command line.
     run = python(
         "from nmt_cli.cli.output import announce, print_result\n"
-        f"print_result({ascii('ł 漢 🙂 ё')})\nannounce({ascii('über 漢')})",
+        f"print_result({'ł 漢 🙂 ё'!a})\nannounce({'über 漢'!a})",
         **environment,
     )
     assert run.stdout == "ł 漢 🙂 ё\n".encode()
