@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,10 @@ PROGRAM = Path(sys.executable).parent / "nmt"
 # The program with one more command, which fails as it is told.
 FAILING = """
 import os, signal, sys
+from pathlib import Path
 from nmt_cli import errors
 from nmt_cli.cli.main import app, main
+from nmt_cli.files import read_lines
 
 @app.command()
 def fail(how: str) -> None:
@@ -27,6 +31,8 @@ def fail(how: str) -> None:
             {}["key"]
         case "interrupt":
             os.kill(os.getpid(), signal.SIGINT)
+        case "read":
+            read_lines(Path("pipe"))
         case "quiet":
             raise errors.StoppedError("", exit_code=141)
         case _:
@@ -121,11 +127,17 @@ def test_a_stop_without_a_message_is_quiet() -> None:
 def test_ctrl_c_in_a_running_command_ends_it_with_code_130(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    arguments = [PROGRAM, "score", "--reference", pipe, pipe]
-    program = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    # Opening the other end waits until the program reads, so that the signal meets it at work.
-    with program, pipe.open("wb"):
-        program.send_signal(signal.SIGINT)
+    arguments = [sys.executable, "-c", FAILING, "fail", "read"]
+    program = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with program:
+        writing = -1
+        # The other end can be opened once the program reads, so that the signal meets it at work.
+        while program.poll() is None:
+            with contextlib.suppress(OSError):
+                writing = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+                program.send_signal(signal.SIGINT)
+                break
+            time.sleep(0.02)
         _, said = program.communicate(timeout=60)
-    assert program.returncode == 130
-    assert said == b"nmt: interrupted\n"
+    assert (program.returncode, said) == (130, b"nmt: interrupted\n")
+    os.close(writing)
