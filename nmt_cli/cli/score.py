@@ -1,8 +1,131 @@
-"""`nmt score`."""
+"""`nmt score`: translations against references, in named protocols."""
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
 
-def score() -> None:
-    """Not there yet."""
-    raise NotImplementedError
+import typer
+
+
+class Tokeniser(enum.StrEnum):
+    """Tokenisers of sacreBLEU, as the command line offers them."""
+
+    V13A = "13a"
+    ZH = "zh"
+    INTL = "intl"
+    CHAR = "char"
+    NONE = "none"
+    JA_MECAB = "ja-mecab"
+    KO_MECAB = "ko-mecab"
+
+
+def score(
+    reference: Annotated[
+        list[Path], typer.Option(help="Reference translations, a line each; given again for more.", show_default=False)
+    ],
+    hypothesis: Annotated[
+        Path | None,
+        typer.Argument(metavar="[HYP]", help="Translations, a line each; standard input without it, or for -."),
+    ] = None,
+    target_lang: Annotated[
+        str | None,
+        typer.Option(help="Language code, for tokenising. [default: the ending of the reference's name, else en]"),
+    ] = None,
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Score without regard to case.")] = False,
+    tokenize: Annotated[
+        Tokeniser | None, typer.Option(help="sacreBLEU's tokeniser. [default: that of the language, mostly 13a]")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object in place of lines.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No remarks on stderr.")] = False,
+) -> None:
+    """Score translations: sacreBLEU with its signature, tokenised BLEU as in older papers, chrF and TER."""
+    import json
+
+    from nmt_cli.cli.output import announce, print_result
+    from nmt_cli.files import read_lines
+    from nmt_cli.scoring.result import check_parallel
+    from nmt_cli.scoring.scores import score_translations
+
+    language = language_code(target_lang) if target_lang is not None else language_of_file(reference[0])
+    references = [read_lines(path) for path in reference]
+    name, hypotheses = (
+        ("standard input", lines_of_stdin())
+        if hypothesis is None or str(hypothesis) == "-"
+        else (str(hypothesis), read_lines(hypothesis))
+    )
+    by_name = dict(zip(map(str, reference), references, strict=True))
+    check_parallel(hypotheses, by_name, name=name)
+    if not quiet:
+        for label, lines in ({name: hypotheses} | by_name).items():
+            if remark := remark_on_tokenised(lines):
+                announce(f"{label}: {remark}")
+    scores = score_translations(
+        hypotheses, *references, target_language=language, tokeniser=tokenize and tokenize.value, lowercase=lowercase
+    )
+    if as_json:
+        files = {"hypothesis": name, "references": [str(path) for path in reference]}
+        print_result(json.dumps(files | scores.as_json(), ensure_ascii=False))
+        return
+    for line in scores.lines():
+        print_result(line)
+
+
+def language_code(text: str) -> str:
+    """Return the language of a code such as de, DE or pt-BR.
+
+    Raises:
+        UsageError: no language code.
+    """
+    import re
+
+    from nmt_cli.errors import UsageError
+
+    if not re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*", text):
+        raise UsageError(f"--target-lang {text!r} is no language code; give one such as de, fr or zh")
+    return re.split("[-_]", text)[0].lower()
+
+
+def language_of_file(path: Path) -> str:
+    """Return the language that a file's name ends in, as in test.de or test.de.gz; en where it tells none."""
+    from nmt_cli.scoring.moses import known_languages
+
+    endings = [ending.lstrip(".") for ending in path.suffixes if ending not in {".gz", ".bz2", ".xz", ".zst"}]
+    return endings[-1] if endings and endings[-1] in known_languages() else "en"
+
+
+def lines_of_stdin() -> list[str]:
+    """Return the lines of standard input, strictly.
+
+    Raises:
+        DataError: unreadable, or a byte that is not UTF-8 (with line and column).
+    """
+    import sys
+
+    from nmt_cli.errors import DataError
+    from nmt_cli.files import read_records
+
+    # A closed standard input is None, whatever its type says.
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None:
+        raise DataError("standard input: closed; name a file of translations")
+    lines = []
+    try:
+        for number, record in enumerate(read_records(stream), start=1):
+            if record.bad_column is not None:
+                raise DataError(f"standard input:{number}:{record.bad_column}: not UTF-8; convert the text first")
+            lines.append(record.text)
+    except OSError as error:
+        raise DataError(f"standard input: cannot be read ({error.strerror or error})") from None
+    return lines
+
+
+def remark_on_tokenised(lines: Sequence[str]) -> str:
+    """Return what to say when most sentences end in a period that stands alone, else nothing."""
+    apart = sum(line.endswith(" .") for line in lines)
+    attached = sum(line.endswith(".") for line in lines) - apart
+    if apart <= attached:
+        return ""
+    return f"{apart:,} of {len(lines):,} lines end in ' .', so it looks tokenised; sacreBLEU is for plain text"

@@ -1,0 +1,1 @@
+"""Scores of translations: BLEU in its protocols, chrF, TER; each with its signature."""
