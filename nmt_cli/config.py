@@ -163,12 +163,21 @@ class TextConfig(Section):
 class CleaningConfig(Section):
     """Which pairs `prepare` drops, and how it holds out what is not given."""
 
-    max_words: PositiveInt = Field(default=250, description="longest side, in words")
+    max_words: PositiveInt = Field(
+        default=250, description="longest side, in words; without spaces, 2 Han characters are one"
+    )
     max_characters: PositiveInt = Field(default=5000, description="longest side, in characters; long words count too")
     max_ratio: float = Field(default=9.0, ge=1, description="longer side over shorter side, in words (Moses: 9)")
     drop_duplicates: bool = Field(default=True, description="a pair that was seen before is dropped")
+    drop_overlap: bool = Field(
+        default=True, description="a pair of train with a sentence of given valid or test files is dropped"
+    )
     n_valid: PositiveInt = Field(default=1000, description="pairs held out for validation, at most a tenth of all")
-    n_test: PositiveInt = Field(default=1000, description="pairs held out for testing, at most a tenth of all")
+    n_test: int | None = Field(
+        default=None,
+        ge=0,
+        description="pairs held out for testing, at most a tenth of all; default: 1000, or 0 beside given valid files",
+    )
     seed: int = Field(default=1, ge=0, description="of the choice of what is held out")
 
 
@@ -195,8 +204,10 @@ class MachineConfig(Section):
     device: Literal["auto", "cpu", "cuda"] = Field(
         default="auto", description="auto: a GPU where there is one", json_schema_extra=MAY_CHANGE
     )
-    threads: PositiveInt | None = Field(
-        default=None, description="of a CPU; default: all cores that this process may use", json_schema_extra=MAY_CHANGE
+    ranks: PositiveInt | None = Field(
+        default=None,
+        description="processes that share each update, one thread each; default: one a core on a CPU, one on a GPU",
+        json_schema_extra=MAY_CHANGE,
     )
 
 
