@@ -36,7 +36,8 @@ def prepare(
     ] = None,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Lower-case both sides; cannot be undone.")] = False,
     moses: Annotated[
-        bool, typer.Option("--moses", help="Moses tokens on both sides; `nmt translate` undoes them.")
+        bool,
+        typer.Option("--moses", help="Moses tokens on both sides (European languages); `nmt translate` undoes them."),
     ] = False,
     assignments: Annotated[
         list[str] | None,

@@ -17,6 +17,7 @@ import numpy as np
 from nmt_cli.config import CleaningConfig, Section, TextConfig
 from nmt_cli.corpora.cleaning import count_words, is_blank, reason_to_drop
 from nmt_cli.corpora.data_folder import KIND, MANIFEST, REPORT, DataDescription, SourceFile, write_manifest
+from nmt_cli.corpora.drift import alignment_warning
 from nmt_cli.corpora.hold_out import Fate, Fates, decide_fates
 from nmt_cli.corpora.keys import PairKeys
 from nmt_cli.corpora.reading import CheckedFile, PairFiles, read_pairs
@@ -105,6 +106,8 @@ def prepare_files(
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in dropped.counts.most_common())
             raise DataError(f"{train[0].path}: none of {train[0].lines:,} pairs is left ({reasons or 'empty file'})")
         warnings = [warning for file in read for warning in file.warnings()] + warnings
+        if suspicion := alignment_warning(pairs):
+            warnings.append(f"{train[0].path}: {suspicion}")
         warnings += split_warnings(splits, given, dropped, config.cleaning)
         done = Preparation(out, train[0].lines, splits, dropped, warnings)
         _describe(scratch, done, languages, config, config.cleaning, [_source_file(file) for file in read])

@@ -91,8 +91,8 @@ class CheckedFile:
             )
         if self._lone_returns >= max(self.lines, 1):
             raise DataError(
-                f"{self.path}:{self._first_return}: lines end in CR alone ({self._lone_returns:,} CR in {self.lines:,} "
-                r"lines that end in LF); convert it with: tr '\r' '\n'"
+                f"{self.path}:{self._first_return}: lines end in CR alone ({self._lone_returns:,} CR, {self.lines:,} "
+                r"lines by LF); convert it with: tr '\r' '\n'"
             )
 
     def warnings(self) -> list[str]:

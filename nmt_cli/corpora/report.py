@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nmt_cli.config import CleaningConfig
-from nmt_cli.corpora.hold_out import shares_a_sentence, wanted_sizes
+from nmt_cli.corpora.hold_out import AT_MOST_A, shares_a_sentence, wanted_sizes
 from nmt_cli.corpora.keys import PairKeys, Words
 from nmt_cli.files import visible
 
@@ -105,13 +105,15 @@ def split_warnings(
     for (split, pairs), (other, others) in itertools.combinations(splits.items(), 2):
         if shared := int(np.count_nonzero(shares_a_sentence(pairs, others))):
             found.append(f"{shared:,} pairs of {split} share a sentence with {other}")
-    for split, wanted in wanted_sizes(config, given).items():
-        held_out = len(splits.get(split, ()))
-        if held_out < wanted:
-            found.append(
-                f"{held_out:,} pairs held out for {split}, not {wanted:,}: at most a tenth of all, "
-                f"sharing no sentence with train; --{split}-source and --{split}-target name pairs of your own"
-            )
+    wanted = wanted_sizes(config, given)
+    held_out = {split: len(splits.get(split, ())) for split in wanted}
+    most = (len(splits["train"]) + sum(held_out.values())) // AT_MOST_A
+    if any(held_out[split] < min(size, max(most, 1)) for split, size in wanted.items()):
+        numbers = " and ".join(f"{size:,} pairs for {split}" for split, size in held_out.items())
+        found.append(
+            f"held out {numbers}: at most a tenth of all, and none that shares a sentence with another split; "
+            f"name files of your own with --{' and --'.join(f'{split}-source' for split in held_out)}"
+        )
     return found
 
 
