@@ -68,9 +68,7 @@ def verb(infinitive: str, singular: str, participle: str, auxiliary: str, impera
     """A verb from its cells; empty cells are formed by rule."""
     reflexive = infinitive.startswith("sich ")
     prefix, _, simple = infinitive.removeprefix("sich ").rpartition("+")
-    prefix = re.sub(r"_(?!$)", " ", prefix).replace("_", " ")
-    if prefix == "zu Fuß":
-        prefix = "zu Fuß "
+    prefix = prefix.replace("_", " ")
     du_er = tuple(singular.split(",")) if singular else second_and_third(simple)
     return GermanVerb(
         prefix=prefix,

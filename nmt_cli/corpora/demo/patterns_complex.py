@@ -1,0 +1,276 @@
+"""Sentences of two clauses: subordinate, relative, infinitive and joined clauses."""
+
+from __future__ import annotations
+
+from nmt_cli.corpora.demo import clause as english
+from nmt_cli.corpora.demo import german_clause as german
+from nmt_cli.corpora.demo.clause import Clause
+from nmt_cli.corpora.demo.draw import Draw
+from nmt_cli.corpora.demo.drawn_clauses import clause, verb
+from nmt_cli.corpora.demo.lexicon import Adverbial
+from nmt_cli.corpora.demo.noun_phrase import Name, NounPhrase, Phrase, Pronoun, Relative
+from nmt_cli.corpora.demo.sentences import Pair, event, future, habit, pair, past, state, told, wish
+
+IT = Pronoun("it")
+
+
+def joined(first: Pair, conjunction: Pair, second: Pair) -> Pair:
+    """Two clauses with a conjunction between them."""
+    return f"{first[0]} {conjunction[0]} {second[0]}", f"{first[1]}, {conjunction[1]} {second[1]}"
+
+
+def again(subject: Phrase) -> Phrase:
+    """The subject taken up again by a pronoun."""
+    if isinstance(subject, Pronoun):
+        return subject
+    if subject.is_plural:
+        return Pronoun("they")
+    if isinstance(subject, NounPhrase) and subject.noun.gender == "n":
+        return subject  # das Kind ... es, where English has he or she: repeat the noun
+    return Pronoun("she" if subject.own == "her" else "he")
+
+
+def because(draw: Draw) -> Pair:
+    """He stayed in the bedroom yesterday because he was sick."""
+    subject = draw.subject()
+    if draw.chance(0.5):
+        main, reason = past(draw, subject, extras=0.1), state(draw, again(subject), tense="past")
+    elif draw.chance(0.5):
+        main, reason = state(draw, subject), past(draw, again(subject), extras=0.1)
+    else:
+        main, reason = wish(draw, subject), state(draw, again(subject))
+    first, second = told(main), (english.statement(reason), german.subordinate(reason))
+    return pair(*joined(first, ("because", "weil"), second))
+
+
+def although(draw: Draw) -> Pair:
+    """She went to the office yesterday although she was sick."""
+    subject = draw.subject()
+    main, against = past(draw, subject, extras=0.1), state(draw, again(subject), tense="past")
+    return pair(*joined(told(main), ("although", "obwohl"), (english.statement(against), german.subordinate(against))))
+
+
+def thought(draw: Draw) -> Pair:
+    """I think that my uncle will sell his boat next year."""
+    thinker = draw.subject(pronouns=0.6)
+    chosen = verb(draw, "t")
+    main = Clause(thinker, chosen, tense="past" if chosen.english.base in {"hear", "notice", "say"} else "present")
+    inner = event(draw, draw.subject())
+    return pair(*joined(told(main), ("that", "dass"), (english.statement(inner), german.subordinate(inner))))
+
+
+def whether(draw: Draw) -> Pair:
+    """I don't know whether the shop opens tomorrow."""
+    knower = draw.subject(pronouns=0.7)
+    chosen = next(one for one in draw.words.verbs if one.german.infinitive == "wissen")
+    inner = event(draw, draw.subject())
+    first = told(Clause(knower, chosen, negated=True))
+    return pair(*joined(first, ("whether", "ob"), (english.statement(inner), german.subordinate(inner))))
+
+
+def when_state(draw: Draw) -> Pair:
+    """When he is tired, he often drinks coffee."""
+    subject = draw.subject(pronouns=0.6)
+    condition = state(draw, subject)
+    main = habit(draw, again(subject), extras=0.1)
+    text = f"when {english.statement(condition)}, {english.statement(main)}"
+    return pair(text, f"{german.subordinate(condition, 'wenn')}, {german.question(main)}")
+
+
+def if_weather(draw: Draw) -> Pair:
+    """If it rains tomorrow, we will stay in the hotel."""
+    chosen = verb(draw, "r")
+    weather = Clause(IT, chosen, time=draw.adverbial("future", "future-hour"))
+    main = future(draw, draw.subject(), extras=0.2).but(time=None)
+    text = f"if {english.statement(weather)}, {english.statement(main)}"
+    return pair(text, f"{german.subordinate(weather, 'wenn')}, {german.question(main)}")
+
+
+def before_that(draw: Draw) -> Pair:
+    """He locked the door before he went to the station."""
+    subject = draw.subject()
+    first, second = past(draw, subject, timed=False, extras=0.1), past(draw, again(subject), timed=False, extras=0.1)
+    word = draw.one((("before", "bevor"), ("while", "während"))) if second.verb.aspect == "a" else ("before", "bevor")
+    return pair(*joined(told(first), word, (english.statement(second), german.subordinate(second))))
+
+
+def as_child(draw: Draw) -> Pair:
+    """When she was a child, she often played tennis."""
+    subject = draw.subject(pronouns=0.6)
+    while subject.is_plural or (isinstance(subject, NounPhrase) and subject.noun.gender == "n"):
+        subject = draw.subject(pronouns=0.6)
+    main = clause(draw, verb(draw, "ah", forbidden="x"), again(subject), tense="past", habit=True, extras=0.3)
+    main = main.but(adverb=draw.adverbial("freq"), manner=None)
+    be = english.english.be(subject.person, plural=False, past=True)
+    text = f"when {subject.english()} {be} a child, {english.statement(main)}"
+    was = {1: "war", 2: "warst", 3: "war"}[subject.person]
+    return pair(text, f"als {subject.german('nom')} ein Kind {was}, {german.question(main)}")
+
+
+def relative_subject(draw: Draw) -> Pair:
+    """The woman who bought our car is very friendly."""
+    noun = draw.noun("person")
+    person = NounPhrase(noun, "the", is_plural=draw.chance(0.2))
+    inner = past(draw, Relative(person), timed=draw.chance(0.5), extras=0.1)
+    whole = _with_relative(person, (english.statement(inner), german.subordinate(inner)))
+    adjective = draw.adjective(noun, "P")
+    if adjective is None or draw.chance(0.4):
+        return pair(*told(wish(draw, whole, modals=("can", "want to", "have to"))))
+    return pair(*told(Clause(whole, _be(), predicate=(f"very {adjective.english}", f"sehr {adjective.german}"))))
+
+
+def relative_object(draw: Draw) -> Pair:
+    """The book that I read last week is interesting."""
+    while True:
+        inner = past(draw, draw.subject(pronouns=0.7), timed=draw.chance(0.5), extras=0.1)
+        if len(inner.complements) != 1 or inner.complements[0].case != "acc" or inner.complements[0].german_preposition:
+            continue
+        phrase = inner.complements[0].phrase
+        if not isinstance(phrase, NounPhrase) or "family" in phrase.noun.classes or inner.verb.english.rest:
+            continue
+        adjective = draw.adjective(phrase.noun, "P")
+        if adjective is not None:
+            break
+    thing = NounPhrase(phrase.noun, "the", is_plural=phrase.is_plural)
+    rest = inner.but(complements=())
+    german_text = german.subordinate(rest, Relative(thing).german("acc"))
+    whole = _with_relative(thing, (f"that {english.statement(rest)}", german_text))
+    degree = draw.one((("", ""), ("very ", "sehr "), ("too ", "zu ")))
+    made = Clause(whole, _be(), predicate=(degree[0] + adjective.english, degree[1] + adjective.german))
+    return pair(*told(made))
+
+
+def knows_who(draw: Draw) -> Pair:
+    """I know a man who collects stamps."""
+    subject = draw.subject(pronouns=0.7)
+    noun = draw.noun("person")
+    person = NounPhrase(noun, "a")
+    inner = habit(draw, Relative(person), extras=0.1)
+    whole = _with_relative(person, (english.statement(inner), german.subordinate(inner)))
+    chosen = next(one for one in draw.words.verbs if one.german.infinitive == "kennen")
+    draw.note("verb", chosen.key, noun.english)
+    made = Clause(subject, chosen, complements=(english.Complement(whole, "acc"),))
+    return pair(*told(made))
+
+
+def _with_relative(phrase: NounPhrase, texts: Pair) -> NounPhrase:
+    return NounPhrase(phrase.noun, phrase.determiner, is_plural=phrase.is_plural, relative=texts)
+
+
+def _be() -> english.Verb:
+    from nmt_cli.corpora.demo.sentences import BE
+
+    return BE
+
+
+def and_then(draw: Draw) -> Pair:
+    """Yesterday I cleaned the kitchen, and my sister baked a cake."""
+    first, other = draw.subject(), draw.subject()
+    one = past(draw, first, extras=0.2).but(time_first=draw.chance(0.5))
+    two = past(draw, other, timed=False, extras=0.2)
+    texts = told(one), told(two)
+    return pair(f"{texts[0][0]}, and {texts[1][0]}", f"{texts[0][1]}, und {texts[1][1]}")
+
+
+def but_not(draw: Draw) -> Pair:
+    """I want to visit my aunt, but I have no time."""
+    subject = draw.subject()
+    one = wish(draw, subject, modals=("want to", "would like to"))
+    two = state(draw, again(subject))
+    if draw.chance(0.5):
+        two = Clause(again(subject), two.verb, predicate=("", ""), tense="present")
+        third = two.subject.person == 3 and not two.subject.is_plural  # noqa: PLR2004 - grammatical person
+        reason = draw.one((("no time", "keine Zeit"), ("no money", "kein Geld"), ("a headache", "Kopfschmerzen")))
+        has = german.finite("haben", two.subject.person, plural=two.subject.is_plural)
+        texts = (
+            f"{two.subject.english()} {'has' if third else 'have'} {reason[0]}",
+            f"{two.subject.german('nom')} {has} {reason[1]}",
+        )
+    else:
+        texts = told(two)
+    first = told(one)
+    return pair(f"{first[0]}, but {texts[0]}", f"{first[1]}, aber {texts[1]}")
+
+
+def for_reason(draw: Draw) -> Pair:
+    """She can't come to the office tomorrow, for she is sick."""
+    subject = draw.subject()
+    first = told(wish(draw, subject, modals=("can",), negated=True))
+    second = told(state(draw, again(subject)))
+    return pair(f"{first[0]}, for {second[0]}", f"{first[1]}, denn {second[1]}")
+
+
+def in_order_to(draw: Draw) -> Pair:
+    """He went to the market to buy apples."""
+    subject = draw.subject()
+    going = clause(draw, verb(draw, "m"), subject, tense="past", extras=0.1).but(manner=None)
+    time = draw.time("past", going.verb)
+    aim = clause(draw, verb(draw, "ae", forbidden="x"), subject, extras=0.0)
+    going = going.but(time=time, time_first=True)
+    text = f"{english.statement(going)} to {english.infinitive(aim)}"
+    return pair(text, f"{german.statement(going)}, um {german.infinitive(aim)}")
+
+
+def tried_to(draw: Draw) -> Pair:
+    """She promised to call her brother."""
+    subject = draw.subject()
+    chosen = verb(draw, "z")
+    aim = clause(draw, verb(draw, "ae"), subject, extras=0.2)
+    if chosen.english.base in {"promise", "decide"}:
+        aim = aim.but(time=draw.time("future", aim.verb))
+    main = Clause(subject, chosen, tense="past")
+    return pair(f"{english.statement(main)} to {english.infinitive(aim)}", f"{german.statement(main)}, {german.infinitive(aim)}")
+
+
+def it_is_good_to(draw: Draw) -> Pair:
+    """It is important to lock the door."""
+    words = draw.one(
+        (
+            ("important", "wichtig"),
+            ("difficult", "schwierig"),
+            ("easy", "leicht"),
+            ("nice", "schön"),
+            ("not easy", "nicht leicht"),
+            ("dangerous", "gefährlich"),
+            ("fun", ""),
+        )
+    )
+    aim = clause(draw, verb(draw, "ah"), Pronoun("you"), extras=0.3).but(company=None)
+    german_main = f"es ist {words[1]}" if words[1] else "es macht Spaß"
+    return pair(f"it is {words[0]} to {english.infinitive(aim)}", f"{german_main}, {german.infinitive(aim)}")
+
+
+def no_wish_to(draw: Draw) -> Pair:
+    """I have no time to tidy up the cellar today."""
+    subject = draw.subject()
+    words = draw.one((("no time", "keine Zeit"), ("permission", "die Erlaubnis")))
+    chosen = verb(draw, "ae")
+    aim = clause(draw, chosen, subject, extras=0.1).but(time=draw.time("future", chosen))
+    third = subject.person == 3 and not subject.is_plural  # noqa: PLR2004 - grammatical person
+    has = german.finite("haben", subject.person, plural=subject.is_plural)
+    text = f"{subject.english()} {'has' if third else 'have'} {words[0]} to {english.infinitive(aim)}"
+    return pair(text, f"{subject.german('nom')} {has} {words[1]}, {german.infinitive(aim)}")
+
+
+def told_by(draw: Draw) -> Pair:
+    """Anna told me that her brother had a cold: a report with a name."""
+    teller = draw.name()
+    hearer = Pronoun(draw.one(("I", "we", "he", "they")))
+    inner = event(draw, draw.subject())
+    first = (f"{teller.english()} told {hearer.english(is_object=True)}", f"{teller.german('nom')} hat {hearer.german('dat')} erzählt")
+    return pair(*joined(first, ("that", "dass"), (english.statement(inner), german.subordinate(inner))))
+
+
+def asked_to(draw: Draw) -> Pair:
+    """My mother asked me to close the window."""
+    asker = draw.subject()
+    while True:
+        asked = Pronoun(draw.one(("I", "you", "we", "they"))) if draw.chance(0.5) else draw.someone_else(asker)
+        if asked.english() != asker.english() and {asked.english(), asker.english()} != {"I", "we"}:
+            break
+    aim = clause(draw, verb(draw, "ae", mark="Q"), asked, extras=0.1).but(company=None)
+    text = f"{asker.english()} asked {asked.english(is_object=True)} to {english.infinitive(aim)}"
+    has = german.finite("haben", asker.person, plural=asker.is_plural)
+    return pair(text, f"{asker.german('nom')} {has} {asked.german('acc')} gebeten, {german.infinitive(aim)}")
+
+

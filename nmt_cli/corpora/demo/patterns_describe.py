@@ -1,0 +1,272 @@
+"""Sentences that say how, where and whose things are."""
+
+from __future__ import annotations
+
+from nmt_cli.corpora.demo import clause as english
+from nmt_cli.corpora.demo import german_clause as german
+from nmt_cli.corpora.demo import german_nouns
+from nmt_cli.corpora.demo.clause import Clause
+from nmt_cli.corpora.demo.draw import OWNED, Draw
+from nmt_cli.corpora.demo.lexicon import Adjective, Adverbial, Noun
+from nmt_cli.corpora.demo.noun_phrase import Name, NounPhrase, Pronoun
+from nmt_cli.corpora.demo.sentences import BE, HAVE, Pair, pair, told
+
+THING = "clothes pairwear vehicle device furniture readable portable home tool tableware instrument pet town inroom".split()
+THINGS = [*THING, "food", "fruit", "drink", "sight", "hotel", "restaurant", "café", "media", "event", "plant", "bag", "animal"]
+BELONGINGS = "clothes vehicle device portable home instrument pet bag tool readable furniture".split()
+GRADES = (("", ""), ("very ", "sehr "), ("too ", "zu "), ("really ", "wirklich "), ("so ", "so "))
+UPRIGHT = frozenset("tableware kitchenware".split())
+
+
+def _described(draw: Draw, classes: list[str], position: str) -> tuple[Noun, Adjective]:
+    while True:
+        noun = draw.noun(*classes)
+        adjective = draw.adjective(noun, position)
+        if adjective is not None:
+            return noun, adjective
+
+
+def _known(draw: Draw, noun: Noun) -> NounPhrase:
+    """The noun with the, this or a possessive."""
+    plural = bool(noun.german_plural) and ("pairwear" in noun.classes or draw.chance(0.2))
+    if "pluralonly" in noun.classes:
+        plural = True
+    if "family" in noun.classes:
+        return NounPhrase(noun, draw.relative_of("my").determiner, is_plural=plural)
+    determiners = ["the", "the", "this"]
+    if noun.classes & OWNED:
+        determiners += ["my", "your", "his", "her", "our", "their"]
+    return NounPhrase(noun, draw.one(determiners), is_plural=plural)
+
+
+def looks(draw: Draw) -> Pair:
+    """The soup is too hot."""
+    noun, adjective = _described(draw, THINGS, "P")
+    grade = draw.one(GRADES)
+    made = Clause(_known(draw, noun), BE, predicate=(grade[0] + adjective.english, grade[1] + adjective.german))
+    if draw.chance(0.4):
+        made = made.but(tense="past")
+    if draw.chance(0.25) and grade[0] in {"", "very ", "so ", "too "}:
+        made = made.but(negated=True)
+    return pair(*told(made))
+
+
+def asked_looks(draw: Draw) -> Pair:
+    """Is your new bicycle expensive?"""
+    noun, adjective = _described(draw, THINGS, "P")
+    made = Clause(_known(draw, noun), BE, predicate=(adjective.english, adjective.german))
+    made = made.but(tense="past") if draw.chance(0.4) else made
+    return pair(english.question(made), german.question(made), "?")
+
+
+def joined_looks(draw: Draw) -> Pair:
+    """The hotel was expensive, but very clean."""
+    noun, first = _described(draw, THINGS, "P")
+    second = draw.adjective(noun, "P")
+    while second is None or second.english == first.english or second.english in OPPOSITES.get(first.english, ()):
+        noun, first = _described(draw, THINGS, "P")
+        second = draw.adjective(noun, "P")
+    both = (f"{first.english} and {second.english}", f"{first.german} und {second.german}")
+    made = Clause(_known(draw, noun), BE, predicate=both, tense=draw.one(("present", "past")))
+    return pair(*told(made))
+
+
+_PAIRS = (
+    *(("big", "small"), ("new", "old"), ("young", "old"), ("happy", "sad"), ("sick", "healthy"), ("lazy", "diligent")),
+    *(("quiet", "loud"), ("hot", "cold"), ("expensive", "cheap"), ("beautiful", "ugly"), ("dirty", "clean")),
+    *(("fast", "slow"), ("interesting", "boring"), ("exciting", "boring"), ("long", "short"), ("bright", "dark")),
+    *(("difficult", "simple"), ("empty", "full"), ("hot", "warm"), ("cold", "warm"), ("funny", "boring"), ("sad", "funny")),
+    *(("new", "broken"), ("ugly", "elegant"), ("happy", "angry"), ("tasty", "spicy"), ("interesting", "exciting")),
+    *(("happy", "sick"), ("cute", "ugly"), ("sweet", "spicy"), ("tired", "healthy"), ("sad", "satisfied"), ("angry", "satisfied")),
+    *(("modern", "old"), ("broken", "comfortable"), ("broken", "practical"), ("fast", "broken"), ("slow", "broken")),
+)
+OPPOSITES: dict[str, set[str]] = {}
+for _one, _other in _PAIRS:
+    OPPOSITES.setdefault(_one, set()).add(_other)
+    OPPOSITES.setdefault(_other, set()).add(_one)
+
+
+def compared(draw: Draw) -> Pair:
+    """My suitcase is heavier than your bag."""
+    noun, adjective = _described(draw, THINGS, "P")
+    others = [one for one in draw.nouns(noun.classes & adjective.classes or adjective.classes) if one != noun]
+    if not others or adjective.english in {"broken", "full", "empty", "famous"}:
+        return compared(draw)
+    other = draw.one(others)
+    draw.note("adjective", adjective.english, other.english)
+    first, second = _known(draw, noun), _known(draw, other)
+    if draw.chance(0.3):
+        predicate = (f"as {adjective.english} as {second.english()}", f"so {adjective.german} wie {second.german('nom')}")
+        made = Clause(first, BE, predicate=predicate, negated=True)
+    else:
+        than = (
+            f"{adjective.comparative} than {second.english()}",
+            f"{adjective.german_comparative} als {second.german('nom')}",
+        )
+        made = Clause(first, BE, predicate=than)
+    return pair(*told(made))
+
+
+def superlative(draw: Draw) -> Pair:
+    """This is the oldest church in the city."""
+    noun, adjective = _described(draw, THING + ["sight", "building", "landmark", "plant"], "AP")
+    if adjective.english in {"broken", "full", "empty", "lost", "blue", "red", "green", "black", "white", "brown", "yellow"}:
+        return superlative(draw)
+    best = NounPhrase(noun, "the", adjective=adjective, degree="superlative")
+    scope = draw.one(
+        (
+            ("in the city", "in der Stadt"),
+            ("in the village", "im Dorf"),
+            ("in the world", "der Welt"),
+            ("in our family", "in unserer Familie"),
+            ("of all", "von allen"),
+        )
+        if noun.classes & {"sight", "building", "landmark"}
+        else (("in the world", "der Welt"), ("of all", "von allen"))
+    )
+    return pair(f"this is {best.english()} {scope[0]}", f"das ist {best.german('nom')} {scope[1]}")
+
+
+def introduced(draw: Draw) -> Pair:
+    """That is not my new coat."""
+    noun, adjective = _described(draw, BELONGINGS, "A")
+    phrase = NounPhrase(noun, draw.one(("my", "your", "his", "her", "our", "their", "a")), adjective=adjective)
+    if draw.chance(0.25):
+        return pair(f"is this {phrase.english()}", f"ist das {phrase.german('nom')}", "?")
+    if draw.chance(0.25) and phrase.determiner != "a":
+        return pair(f"this is not {phrase.english()}", f"das ist nicht {phrase.german('nom')}")
+    return pair(f"this is {phrase.english()}", f"das ist {phrase.german('nom')}")
+
+
+def owned(draw: Draw) -> Pair:
+    """My sister has two black cats."""
+    noun = draw.noun(*BELONGINGS, "sibling")
+    draw.note("verb", "have/haben", noun.english)
+    adjective = None if "family" in noun.classes or draw.chance(0.3) else draw.adjective(noun, "A")
+    many = draw.chance(0.4) or "pairwear" in noun.classes
+    count = draw.one((("two", "zwei"), ("three", "drei"), ("four", "vier"))) if many and draw.chance(0.7) else ("", "")
+    determiner = "" if many else "a"
+    if many and not count[0]:
+        determiner = draw.one(("many", "some"))
+    phrase = NounPhrase(noun, determiner, is_plural=many, adjective=adjective, count=count)
+    made = Clause(draw.subject(), HAVE, complements=(english.Complement(phrase, "acc"),))
+    if draw.chance(0.2):
+        return pair(english.question(made), german.question(made), "?")
+    return pair(*told(made.but(negated=determiner == "a" and draw.chance(0.4))))
+
+
+def there_is(draw: Draw) -> Pair:
+    """There are two good bakeries near the station."""
+    noun = draw.noun("shop", "eatery", "near")
+    other = draw.noun("near")
+    while other == noun or noun.english == "station":
+        noun, other = draw.noun("shop", "eatery", "near"), draw.noun("near")
+    draw.note("other", noun.english, other.english)
+    many = draw.chance(0.3)
+    adjective = draw.adjective(noun, "A") if draw.chance(0.5) else None
+    phrase = NounPhrase(noun, "" if many else "a", is_plural=many, adjective=adjective, count=("two", "zwei") if many else ("", ""))
+    near = NounPhrase(other, "the")
+    place = (f"near {near.english()}", f"in der Nähe {near.german('gen')}")
+    verb = "are" if many else "is"
+    if draw.chance(0.3):
+        return pair(f"{verb} there {phrase.english()} {place[0]}", f"gibt es {phrase.german('acc')} {place[1]}", "?")
+    if draw.chance(0.2) and not many:
+        none = NounPhrase(noun, "no", adjective=adjective)
+        return pair(f"there is no {none.english().removeprefix('no ')} {place[0]}", f"es gibt {none.german('acc')} {place[1]}")
+    return pair(f"there {verb} {phrase.english()} {place[0]}", f"es gibt {phrase.german('acc')} {place[1]}")
+
+
+def located(draw: Draw) -> Pair:
+    """Your keys are on the table in the kitchen."""
+    thing = draw.noun("flat", "tableware", "portable")
+    spot, room = draw.noun("surface"), draw.noun("inroom")
+    draw.note("other", thing.english, spot.english)
+    first = _known(draw, thing)
+    place = draw.place_of(spot, direction=False)
+    inside = draw.place_of(room, direction=False) if draw.chance(0.6) else ("", "")
+    made = Clause(first, BE, predicate=(english.join([place[0], inside[0]]), english.join([place[1], inside[1]])))
+    made = made.but(tense="past") if draw.chance(0.25) else made
+    if draw.chance(0.2):
+        return pair(english.question(made), german.question(made), "?")
+    return pair(*told(made.but(negated=draw.chance(0.15))))
+
+
+def whereabouts(draw: Draw) -> Pair:
+    """My parents are in the garden, and the children are at the playground."""
+    subject, noun = draw.subject(), draw.noun("inroom", "outside", "atwater", "square", "stop", "building", "workplace", "onroom")
+    place = draw.place_of(noun, direction=False)
+    draw.note("other", "be", noun.english)
+    tense = draw.one(("present", "past"))
+    time = draw.adverbial("past", "past-hour") if tense == "past" else None
+    made = Clause(subject, BE, tense=tense, time=time, predicate=place, negated=draw.chance(0.2))
+    if draw.chance(0.25):
+        return pair(english.question(made), german.question(made), "?")
+    return pair(*told(made))
+
+
+def belongs(draw: Draw) -> Pair:
+    """The blue jacket belongs to my cousin."""
+    noun, adjective = _described(draw, BELONGINGS, "A")
+    plural = "pairwear" in noun.classes
+    phrase = NounPhrase(noun, draw.one(("the", "this")), adjective=adjective if draw.chance(0.7) else None, is_plural=plural)
+    chosen = next(one for one in draw.words.verbs if one.aspect == "B")
+    owner = Pronoun(draw.one(("I", "you", "he", "she", "we", "they"))) if draw.chance(0.3) else draw.person(plural=0)
+    whom = draw.name() if draw.chance(0.2) else owner
+    made = Clause(phrase, chosen, complements=(english.Complement(whom, "dat", "", ""),))
+    if draw.chance(0.25):
+        return pair(english.question(made), german.question(made), "?")
+    return pair(*told(made.but(negated=draw.chance(0.15))))
+
+
+def somebodys(draw: Draw) -> Pair:
+    """My brother's car is very old. / Anna's dress was expensive."""
+    noun, adjective = _described(draw, BELONGINGS, "P")
+    owner: NounPhrase | Name = draw.name() if draw.chance(0.4) else draw.person(plural=0)
+    while isinstance(owner, NounPhrase) and owner.is_plural:
+        owner = draw.person(plural=0)
+    phrase = NounPhrase(noun, "the", owner=owner, is_plural="pairwear" in noun.classes)
+    grade = draw.one(GRADES[:3])
+    made = Clause(phrase, BE, predicate=(grade[0] + adjective.english, grade[1] + adjective.german))
+    return pair(*told(made.but(tense=draw.one(("present", "past")))))
+
+
+def tastes(draw: Draw) -> Pair:
+    """I like this soup, but the salad is too cold."""
+    noun, adjective = _described(draw, ["food", "fruit", "drink"], "P")
+    phrase = _known(draw, noun)
+    grade = draw.one(GRADES)
+    word = "taste" if phrase.is_plural else "tastes"
+    good = draw.one((("good", "gut"), ("wonderful", "wunderbar"), ("terrible", "furchtbar")))
+    del adjective
+    draw.note("verb", "taste/schmecken", noun.english)
+    verb = "schmecken" if phrase.is_plural else "schmeckt"
+    return pair(f"{phrase.english()} {word} {grade[0]}{good[0]}", f"{phrase.german('nom')} {verb} {grade[1]}{good[1]}")
+
+
+def gone(draw: Draw) -> Pair:
+    """Where are my new shoes?"""
+    noun, adjective = _described(draw, BELONGINGS, "A")
+    plural = "pairwear" in noun.classes
+    phrase = NounPhrase(noun, draw.one(("my", "your", "the", "our")), adjective=adjective if draw.chance(0.6) else None, is_plural=plural)
+    made = Clause(phrase, BE, time=Adverbial("", "", ""))
+    return pair(english.question(made, "where"), german.question(made, "wo"), "?")
+
+
+def material(draw: Draw) -> Pair:
+    """How to get somewhere: the hotel is between the station and the park."""
+    first, second, third = (draw.noun("near") for _ in range(3))
+    while len({first.english, second.english, third.english}) < 3:  # noqa: PLR2004 - three places
+        first, second, third = (draw.noun("near") for _ in range(3))
+    draw.note("other", first.english, second.english)
+    a, b, c = (NounPhrase(one, "the") for one in (first, second, third))
+    choice = draw.random.randrange(4)
+    verb = draw.one((("is", "ist"), ("was", "war")))
+    if choice == 0:
+        place = (f"between {b.english()} and {c.english()}", f"zwischen {b.german('dat')} und {c.german('dat')}")
+    elif choice == 1:
+        place = (f"next to {b.english()}", f"neben {b.german('dat')}")
+    elif choice == 2:  # noqa: PLR2004 - the third of four
+        place = (f"behind {b.english()}", f"hinter {b.german('dat')}")
+    else:
+        place = (f"opposite {b.english()}", f"gegenüber {german_nouns.prepositional('von', b.german('dat'))}")
+    return pair(f"{a.english()} {verb[0]} {place[0]}", f"{a.german('nom')} {verb[1]} {place[1]}")
