@@ -28,7 +28,7 @@ def score(
     ],
     hypothesis: Annotated[
         Path | None,
-        typer.Argument(metavar="[HYP]", help="Translations, a line each; standard input without it, or for -."),
+        typer.Argument(metavar="HYP", help="Translations, a line each; standard input without it, or for -."),
     ] = None,
     target_lang: Annotated[
         str | None,
@@ -46,10 +46,12 @@ def score(
 
     from nmt_cli.cli.output import announce, print_result
     from nmt_cli.files import read_lines
+    from nmt_cli.scoring.bleu import installed_tokeniser
     from nmt_cli.scoring.result import check_parallel
     from nmt_cli.scoring.scores import score_translations
 
     language = language_code(target_lang) if target_lang is not None else language_of_file(reference[0])
+    tokeniser = installed_tokeniser(tokenize.value) if tokenize else None
     references = [read_lines(path) for path in reference]
     name, hypotheses = (
         ("standard input", lines_of_stdin())
@@ -58,12 +60,12 @@ def score(
     )
     by_name = dict(zip(map(str, reference), references, strict=True))
     check_parallel(hypotheses, by_name, name=name)
-    if not quiet:
+    if not quiet and tokenize is not Tokeniser.NONE:
         for label, lines in ({name: hypotheses} | by_name).items():
             if remark := remark_on_tokenised(lines):
                 announce(f"{label}: {remark}")
     scores = score_translations(
-        hypotheses, *references, target_language=language, tokeniser=tokenize and tokenize.value, lowercase=lowercase
+        hypotheses, *references, target_language=language, tokeniser=tokeniser, lowercase=lowercase
     )
     if as_json:
         files = {"hypothesis": name, "references": [str(path) for path in reference]}

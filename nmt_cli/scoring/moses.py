@@ -24,6 +24,13 @@ MARKS_OF_TOKENISERS = [
     (re.compile(r"&(?:#93|ket);"), "]"),
     (re.compile(r"&amp;"), "&"),
 ]
+# "it 's", "qu' on", "dell' acqua": tokenised again, the apostrophe would be torn off both parts.
+ELISION = (re.compile(r"(?<!\w)((?:[cdjlmnst]|\w*qu|aujourd|\w*ll|un|quest)') (?=\w)", re.IGNORECASE), r"\1")
+APOSTROPHES_SPLIT = {
+    "en": (re.compile(r"(?<=\w) ('(?:s|ve|re|ll|d|m|t)(?:\s|$))", re.IGNORECASE), r"\1"),
+    "fr": ELISION,
+    "it": ELISION,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +48,7 @@ class MosesRecipe:
 
     def words(self, line: str) -> list[str]:
         """Return the words of a line, which may be plain text or tokenised already."""
-        text = undo_tokeniser_marks(line)
+        text = undo_tokeniser_marks(line, self.language)
         if self.lowercase:
             text = text.lower()
         if self.straight_quotes:
@@ -70,10 +77,13 @@ def split_compounds(text: str) -> str:
     return COMPOUND_HYPHEN.sub(r"\1 ##AT##-##AT## \2", text)
 
 
-def undo_tokeniser_marks(text: str) -> str:
-    """Return the text without Moses' escapes and split hyphens, so that both sides are tokenised alike."""
+def undo_tokeniser_marks(text: str, language: str) -> str:
+    """Return the text without Moses' escapes, split hyphens and apostrophes, so that it can be tokenised again."""
     for mark, meaning in MARKS_OF_TOKENISERS:
         text = mark.sub(meaning, text)
+    if language in APOSTROPHES_SPLIT:
+        split_off, joined = APOSTROPHES_SPLIT[language]
+        text = split_off.sub(joined, text)
     return text
 
 
