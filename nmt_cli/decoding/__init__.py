@@ -1,0 +1,1 @@
+"""Ids and text through the model: search, engines, the translator."""

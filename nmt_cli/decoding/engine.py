@@ -1,0 +1,168 @@
+"""The torch engine: sequences of ids in, hypotheses out, batched by length."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from nmt_cli.config import SearchConfig
+from nmt_cli.decoding.forced import forced_log_probs
+from nmt_cli.decoding.hypothesis import Hypothesis
+from nmt_cli.decoding.incremental import CachedTransformer, Ensemble
+from nmt_cli.decoding.search import beam_search
+from nmt_cli.errors import MachineError, UsageError
+from nmt_cli.model.load import load_transformer
+from nmt_cli.model.transformer import Transformer
+from nmt_cli.model_folder import ModelFolder
+from nmt_cli.subwords.segmenter import END, PAD
+
+NUMBERS_AT_ONCE = 1 << 24
+"""Probabilities, rows times vocabulary, made together at most: 64 MB of float32."""
+
+
+class TorchEngine:
+    """One Transformer, or several of the same vocabularies as an ensemble."""
+
+    def __init__(self, models: Sequence[Transformer]) -> None:
+        """Take models on one device, in evaluation mode."""
+        self._models = models
+
+    @classmethod
+    def load(cls, folder: ModelFolder, *, device: str = "cpu") -> TorchEngine:
+        """Read the model of a folder; `device` is auto, cpu or cuda.
+
+        Raises:
+            ModelError: the weights do not fit the description.
+            UsageError: there is no such device.
+        """
+        return cls([load_transformer(folder, device=chosen_device(device))])
+
+    @property
+    def max_source_length(self) -> int | None:
+        """Most pieces of a source, end symbol included; None: as many as memory holds."""
+        return _smallest([model.source_positions.limit for model in self._models])
+
+    @property
+    def max_target_length(self) -> int | None:
+        """Most pieces of an output, end symbol included; None: no limit of the model."""
+        return _smallest([model.target_positions.limit for model in self._models])
+
+    def search(self, sources: Sequence[Sequence[int]], config: SearchConfig) -> list[list[Hypothesis]]:
+        """Return up to n_best hypotheses for each source; sources hold their end symbol.
+
+        They do not depend on the other sources, nor on their order. A source longer than
+        `max_source_length` is cut to it: a caller that minds looks first.
+
+        Raises:
+            MachineError: not enough memory.
+        """
+        limit = self.max_source_length
+        cut = [source if limit is None or len(source) <= limit else [*source[: limit - 1], END] for source in sources]
+        answers: list[list[Hypothesis]] = [[] for _ in sources]
+        most_rows = NUMBERS_AT_ONCE // self._vocab_size
+        for places in batches_by_length(
+            [len(source) for source in cut],
+            batch_tokens=config.batch_tokens // config.beam_size,
+            max_sentences=most_rows // config.beam_size,
+        ):
+            with _memory(len(cut[places[0]])):
+                found = self._search_batch([cut[place] for place in places], config)
+            for place, hypotheses in zip(places, found, strict=True):
+                answers[place] = hypotheses
+        return answers
+
+    def _search_batch(self, sources: list[Sequence[int]], config: SearchConfig) -> list[list[Hypothesis]]:
+        most = self.max_target_length or sys.maxsize
+        source = self._padded(sources)
+        limits = [min(len(ids) + config.max_extra, most) for ids in sources]
+        with torch.no_grad():
+            members = [CachedTransformer(model, source) for model in self._models]
+        step_model = members[0] if len(members) == 1 else Ensemble(members)
+        return beam_search(step_model, torch.tensor(limits, device=source.device), config)
+
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], *, batch_tokens: int = 4096
+    ) -> list[float]:
+        """Return the log-probability of each target given its source, in nats; both hold their end symbol.
+
+        Raises:
+            MachineError: not enough memory.
+        """
+        scores = [0.0] * len(sources)
+        lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
+        most_tokens = min(batch_tokens, NUMBERS_AT_ONCE // self._vocab_size)
+        for places in batches_by_length(lengths, batch_tokens=most_tokens, max_sentences=len(sources)):
+            with _memory(lengths[places[0]]):
+                source = self._padded([sources[place] for place in places])
+                target = self._padded([targets[place] for place in places])
+                found = forced_log_probs(self._models, source, target).tolist()
+            for place, score in zip(places, found, strict=True):
+                scores[place] = score
+        return scores
+
+    @property
+    def _vocab_size(self) -> int:
+        return self._models[0].output.weight.size(0)
+
+    def _padded(self, sequences: Sequence[Sequence[int]]) -> Int[Tensor, "B T"]:
+        rows = [torch.tensor(list(sequence), dtype=torch.long) for sequence in sequences]
+        padded = pad_sequence(rows, batch_first=True, padding_value=PAD)
+        return padded.to(self._models[0].output.weight.device)
+
+
+def batches_by_length(lengths: Sequence[int], *, batch_tokens: int, max_sentences: int) -> Iterator[list[int]]:
+    """Yield the places of sequences of like length, longest first, padded size at most `batch_tokens`.
+
+    A sequence that is longer by itself makes a batch of its own.
+    """
+    order = sorted(range(len(lengths)), key=lambda place: (-lengths[place], place))
+    first = 0
+    while first < len(order):
+        fitting = min(batch_tokens // max(lengths[order[first]], 1), max_sentences)
+        last = first + max(fitting, 1)
+        yield order[first:last]
+        first = last
+
+
+def chosen_device(name: str) -> torch.device:
+    """Return the device called auto, cpu or cuda.
+
+    Raises:
+        UsageError: unknown, or not there.
+    """
+    if name not in {"auto", "cpu", "cuda"}:
+        raise UsageError(f"device {name!r} is unknown; there are auto, cpu and cuda")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise UsageError("device cuda: torch finds no GPU here; use --device cpu, or auto")
+    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+
+
+def use_allowed_cores() -> None:
+    """Let torch use the cores that this process may run on, unless OMP_NUM_THREADS says how many."""
+    if "OMP_NUM_THREADS" not in os.environ and hasattr(os, "sched_getaffinity"):
+        torch.set_num_threads(len(os.sched_getaffinity(0)))
+
+
+def _smallest(limits: Sequence[int | None]) -> int | None:
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+@contextlib.contextmanager
+def _memory(length: int) -> Iterator[None]:
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        # The allocator of the CPU has no exception of its own.
+        said = str(error)
+        if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in said:
+            raise MachineError(
+                f"not enough memory for sequences of {length:,} tokens; give a smaller --batch-tokens or --beam-size"
+            ) from None
+        raise

@@ -1,0 +1,34 @@
+"""What a search gives back, and what it is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One output for one input."""
+
+    ids: list[int]
+    """Without the end symbol."""
+    log_prob: float
+    """In nats, that of the end symbol included."""
+    score: float
+    """Log-probability over length penalty; of a hypothesis that was cut, the log-probability."""
+    is_cut: bool = False
+    """Whether the output reached its limit without an end symbol."""
+
+
+def length_penalty(length: int, *, kind: Literal["wu", "length", "none"], alpha: float) -> float:
+    """Return what the log-probability of `length` pieces, end symbol included, is divided by.
+
+    `wu` is ((5 + n) / 6)^alpha (Wu et al. 2016, equation 14, which the paper uses), `length` is n^alpha.
+    """
+    match kind:
+        case "wu":
+            return float(((5 + length) / 6) ** alpha)
+        case "length":
+            return float(length**alpha)
+        case "none":
+            return 1.0

@@ -1,0 +1,170 @@
+"""Lines of a stream through the translator: in order, each as soon as its turn allows, in bounded memory."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import select
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from nmt_cli.config import SearchConfig
+from nmt_cli.decoding.translator import Translation, Translator
+from nmt_cli.errors import DataError
+from nmt_cli.files import Record, open_for_reading, read_records
+
+CHUNK_LINES = 2048
+"""Lines translated together at most, so that lines of like length meet."""
+BLOCK_BYTES = 1 << 16
+STANDARD_INPUT = "standard input"
+
+
+class Blocks(NamedTuple):
+    """A source of bytes."""
+
+    name: str
+    read: Callable[[], bytes]
+    """Return what has arrived, waiting for at least one byte; nothing at the end."""
+    is_waiting: Callable[[], bool]
+    """Say whether `read` would return at once."""
+
+
+@contextlib.contextmanager
+def open_blocks(path: Path | None) -> Iterator[Blocks]:
+    """Open a file, or standard input when there is none.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    if path is None:
+        # A closed standard input is None, whatever its type says.
+        if getattr(sys, "stdin", None) is None:
+            raise DataError(f"{STANDARD_INPUT}: closed; name a file")
+        yield _blocks_of_descriptor(STANDARD_INPUT, sys.stdin.fileno())
+    elif path.is_fifo():
+        with path.open("rb", buffering=0) as pipe:
+            yield _blocks_of_descriptor(str(path), pipe.fileno())
+    else:
+        with open_for_reading(path) as stream:
+            yield Blocks(str(path), lambda: _read_block(stream), lambda: True)
+
+
+def _read_block(stream: BinaryIO) -> bytes:
+    return stream.read(BLOCK_BYTES)
+
+
+def _blocks_of_descriptor(name: str, descriptor: int) -> Blocks:
+    def read() -> bytes:
+        try:
+            return os.read(descriptor, BLOCK_BYTES)
+        except OSError as error:
+            raise DataError(f"{name}: cannot be read ({error.strerror})") from None
+
+    def is_waiting() -> bool:
+        try:
+            return bool(select.select([descriptor], [], [], 0)[0])
+        except OSError:  # Windows asks sockets only
+            return False
+
+    return Blocks(name, read, is_waiting)
+
+
+def chunks_of_records(blocks: Blocks, *, chunk_lines: int = CHUNK_LINES) -> Iterator[list[Record]]:
+    """Yield the records in chunks: when enough lines are there, or when no more input is waiting."""
+    pending = bytearray()
+    n_lines = 0
+    while block := blocks.read():
+        pending += block
+        n_lines += block.count(b"\n")
+        if n_lines >= chunk_lines or (n_lines and not blocks.is_waiting()):
+            end = pending.rfind(b"\n") + 1
+            yield list(read_records(io.BytesIO(bytes(pending[:end]))))
+            del pending[:end]
+            n_lines = 0
+    if pending:
+        yield list(read_records(io.BytesIO(bytes(pending))))
+
+
+@dataclass
+class Tally:
+    """What happened to the lines of a stream."""
+
+    lines: int = 0
+    not_utf8: int = 0
+    first_not_utf8: str = ""
+    over_limit: int = 0
+    cut: int = 0
+    warnings: list[str] = field(default_factory=list)
+    """Not yet shown; whoever shows them clears the list."""
+
+    def summary(self, *, limit: int) -> list[str]:
+        """Return a line for each kind of trouble, none when all went well."""
+        lines = []
+        if self.not_utf8:
+            lines.append(f"{_count(self.not_utf8, 'line')} not UTF-8, first {self.first_not_utf8}; bad bytes replaced")
+        if self.over_limit:
+            lines.append(f"{_count(self.over_limit, 'input')} over the limit of {limit:,} tokens, translated in parts")
+        if self.cut:
+            lines.append(f"{_count(self.cut, 'output')} cut at the limit of length (source length + max_extra)")
+        return lines
+
+
+def translate_blocks(
+    translator: Translator,
+    blocks: Blocks,
+    search: SearchConfig,
+    tally: Tally,
+    *,
+    strict: bool = False,
+    chunk_lines: int = CHUNK_LINES,
+) -> Iterator[list[Translation]]:
+    """Yield the translations of a stream, a chunk at a time, one for each line.
+
+    Raises:
+        DataError: with `strict`, a line that is not UTF-8 or is over the limit of length.
+    """
+    for records in chunks_of_records(blocks, chunk_lines=chunk_lines):
+        _look_at_bytes(records, blocks.name, tally, strict=strict)
+        lines = [record.text for record in records]
+        if strict:
+            _refuse_long(translator, lines, name=blocks.name, before=tally.lines)
+        translations = translator.translate(lines, search=search)
+        for number, translation in enumerate(translations, start=tally.lines + 1):
+            if translation.n_parts > 1:
+                tally.over_limit += 1
+                tally.warnings.append(
+                    f"{blocks.name}:{number}: {translation.source_length:,} tokens, over the limit of "
+                    f"{translator.max_source_length:,}; translated in {translation.n_parts} parts"
+                )
+            tally.cut += translation.is_cut
+        tally.lines += len(records)
+        yield translations
+
+
+def _look_at_bytes(records: list[Record], name: str, tally: Tally, *, strict: bool) -> None:
+    for number, record in enumerate(records, start=tally.lines + 1):
+        if record.bad_column is None:
+            continue
+        place = f"{name}:{number}:{record.bad_column}"
+        if strict:
+            raise DataError(f"{place}: not UTF-8; convert the text first, or leave out --strict")
+        tally.not_utf8 += 1
+        tally.first_not_utf8 = tally.first_not_utf8 or place
+
+
+def _refuse_long(translator: Translator, lines: list[str], *, name: str, before: int) -> None:
+    limit = translator.max_source_length
+    for number, ids in enumerate(translator.encode(lines), start=before + 1):
+        if len(ids) >= limit:
+            raise DataError(
+                f"{name}:{number}: {len(ids) + 1:,} tokens, over the limit of {limit:,}; "
+                "split the line, or leave out --strict"
+            )
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"

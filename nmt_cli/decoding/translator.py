@@ -1,0 +1,181 @@
+"""The translator: text in, text out, by whatever engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from nmt_cli.config import SearchConfig, TextConfig
+from nmt_cli.corpora.text_steps import apply, undo
+from nmt_cli.decoding.hypothesis import Hypothesis
+from nmt_cli.decoding.long_input import MAX_SOURCE_LENGTH, split_ids
+from nmt_cli.errors import ModelError
+from nmt_cli.files import as_line
+from nmt_cli.model_folder import ModelFolder, open_model_folder
+from nmt_cli.subwords.segmenter import END, Segmenter
+
+
+class Engine(Protocol):
+    """What the translator needs of an engine."""
+
+    @property
+    def max_source_length(self) -> int | None:
+        """Most pieces of a source, end symbol included."""
+
+    def search(self, sources: Sequence[Sequence[int]], config: SearchConfig) -> list[list[Hypothesis]]:
+        """Return up to n_best hypotheses for each source, best first."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One of the n best translations of a line."""
+
+    text: str
+    score: float
+    """Log-probability over length penalty; of a line translated in parts, the sum over its parts."""
+    log_prob: float
+    """In nats."""
+    is_cut: bool = False
+    """Whether the output reached its limit of length without an end."""
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What a line became; `str()` of it is the text."""
+
+    candidates: tuple[Candidate, ...]
+    """Best first, texts distinct: at least one, at most n_best."""
+    source_length: int
+    """Pieces of the source, end symbol included; 0 for a blank line, which no model sees."""
+    n_parts: int
+    """More than 1 where the source was over the limit and translated in parts."""
+
+    @property
+    def text(self) -> str:
+        """The best translation; it holds no LF, CR or TAB."""
+        return self.candidates[0].text
+
+    @property
+    def score(self) -> float:
+        """Of the best translation: log-probability over length penalty."""
+        return self.candidates[0].score
+
+    @property
+    def log_prob(self) -> float:
+        """Of the best translation, in nats."""
+        return self.candidates[0].log_prob
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the best translation reached its limit of length without an end."""
+        return self.candidates[0].is_cut
+
+    def __str__(self) -> str:
+        """Return the text."""
+        return self.text
+
+
+BLANK = Translation((Candidate("", 0.0, 0.0),), source_length=0, n_parts=0)
+
+
+class Translator:
+    """A model with its subwords, its steps of text and its search defaults."""
+
+    def __init__(
+        self, engine: Engine, *, source: Segmenter, target: Segmenter, languages: tuple[str, str], text: TextConfig
+    ) -> None:
+        """Put the parts together; `load` does it from a model folder."""
+        self._engine = engine
+        self._source, self._target = source, target
+        self._source_language, self._target_language = languages
+        self._text = text
+        self.search = SearchConfig()
+        """What `translate` follows when it is given nothing else."""
+
+    @classmethod
+    def load(cls, path: str | Path, *, device: str = "cpu") -> Translator:
+        """Read a model folder; `device` is auto, cpu or cuda.
+
+        Raises:
+            ModelError: no model, or a damaged one.
+        """
+        return cls.of_folder(open_model_folder(Path(path)), device=device)
+
+    @classmethod
+    def of_folder(cls, folder: ModelFolder, *, device: str = "cpu") -> Translator:
+        """Load the model of a verified folder.
+
+        Raises:
+            ModelError: weights, subwords and description do not fit each other.
+        """
+        from nmt_cli.decoding.engine import TorchEngine
+
+        description = folder.description
+        source, target = Segmenter.load(folder.source_subwords), Segmenter.load(folder.target_subwords)
+        for path, segmenter, size in [
+            (folder.source_subwords, source, description.source_vocab_size),
+            (folder.target_subwords, target, description.target_vocab_size),
+        ]:
+            if segmenter.vocab_size != size:
+                raise ModelError(f"{path}: {segmenter.vocab_size:,} pieces, but the model has {size:,}; not its own")
+        translator = cls(
+            TorchEngine.load(folder, device=device),
+            source=source,
+            target=target,
+            languages=(description.source_language, description.target_language),
+            text=description.text,
+        )
+        translator.search = description.search
+        return translator
+
+    @property
+    def max_source_length(self) -> int:
+        """Pieces of a source, end symbol included; a longer one is translated in parts."""
+        return min(MAX_SOURCE_LENGTH, self._engine.max_source_length or MAX_SOURCE_LENGTH)
+
+    def translate(self, lines: Sequence[str], *, search: SearchConfig | None = None) -> list[Translation]:
+        """Return the translation of each line, in order; a blank line becomes an empty text.
+
+        Lines are text without line ends. Without `search` the model's own defaults hold.
+        """
+        search = search or self.search
+        encoded = self.encode(lines)
+        parts = [split_ids(ids, self.max_source_length - 1, self._starts_word) if ids else [] for ids in encoded]
+        found = iter(self._engine.search([[*part, END] for line in parts for part in line], search))
+        return [
+            self._join([next(found) for _ in line], source_length=len(ids) + 1) if line else BLANK
+            for ids, line in zip(encoded, parts, strict=True)
+        ]
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        """Return the source ids of each line without end symbols; none for a blank one."""
+        texts = [apply(line, self._text, self._source_language) for line in lines]
+        filled = iter(self._source.encode([text for text in texts if text.strip()]))
+        return [next(filled) if text.strip() else [] for text in texts]
+
+    def _join(self, parts: list[list[Hypothesis]], *, source_length: int) -> Translation:
+        """Put the n-th best of all parts together, as far as each has one.
+
+        Pieces that differ may spell one text; the better one stands for it.
+        """
+        candidates: dict[str, Candidate] = {}
+        for hypotheses in zip(*parts, strict=False):
+            candidate = self._candidate(hypotheses)
+            candidates.setdefault(candidate.text, candidate)
+        return Translation(tuple(candidates.values()), source_length=source_length, n_parts=len(parts))
+
+    def _candidate(self, hypotheses: tuple[Hypothesis, ...]) -> Candidate:
+        return Candidate(
+            as_line(" ".join(self._to_text(hypothesis.ids) for hypothesis in hypotheses)),
+            score=sum(hypothesis.score for hypothesis in hypotheses),
+            log_prob=sum(hypothesis.log_prob for hypothesis in hypotheses),
+            is_cut=any(hypothesis.is_cut for hypothesis in hypotheses),
+        )
+
+    def _to_text(self, ids: list[int]) -> str:
+        return undo(as_line(self._target.decode(ids)), self._text, self._target_language)
+
+    def _starts_word(self, ids: Sequence[int]) -> Iterator[bool]:
+        return (piece.startswith("\u2581") for piece in self._source.pieces(ids))
