@@ -30,7 +30,9 @@ def summed_loss(
     symbol. The gradient is worked out with the value, so that the logits of all positions never exist
     at the same time.
     """
-    smoothed, plain = _SummedLoss.apply(states, output, gold, smoothing)  # type: ignore[no-untyped-call]
+    # Within the function requires_grad stays true under no_grad, and gradients are always off.
+    needs_gradient = torch.is_grad_enabled() and (states.requires_grad or output.requires_grad)
+    smoothed, plain = _SummedLoss.apply(states, output, gold, smoothing, needs_gradient)  # type: ignore[no-untyped-call]
     return SummedLoss(smoothed, plain)
 
 
@@ -46,10 +48,10 @@ class _SummedLoss(torch.autograd.Function):
         output: Tensor,
         gold: Tensor,
         smoothing: float,
+        needs_gradient: bool,
     ) -> tuple[Tensor, Tensor]:
         other = smoothing / (output.size(0) - 1)
         at_gold = 1 - smoothing - other
-        needs_gradient = states.requires_grad or output.requires_grad
         states_gradient = torch.empty_like(states) if needs_gradient else None
         output_gradient = torch.zeros_like(output) if needs_gradient else None
         normalisers = states.new_empty(len(states))
@@ -76,6 +78,6 @@ class _SummedLoss(torch.autograd.Function):
         return at_gold * plain + other * all_plain, plain
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:  # noqa: ANN401
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:  # noqa: ANN401
         states_gradient, output_gradient = ctx.saved_tensors
-        return states_gradient * gradients[0], output_gradient * gradients[0], None, None
+        return states_gradient * gradients[0], output_gradient * gradients[0], None, None, None
