@@ -32,11 +32,11 @@ def score(
     ] = None,
     target_lang: Annotated[
         str | None,
-        typer.Option(help="Language code, for tokenising. [default: the ending of the reference's name, else en]"),
+        typer.Option(help="Language code, for tokenising.", show_default="the ending of the reference's name, else en"),
     ] = None,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Score without regard to case.")] = False,
     tokenize: Annotated[
-        Tokeniser | None, typer.Option(help="sacreBLEU's tokeniser. [default: that of the language, mostly 13a]")
+        Tokeniser | None, typer.Option(help="sacreBLEU's tokeniser.", show_default="that of the language, mostly 13a")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object in place of lines.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No remarks on stderr.")] = False,
