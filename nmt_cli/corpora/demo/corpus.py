@@ -23,7 +23,7 @@ WEIGHTS: dict[Pattern, int] = {
     **{S.yes_no_usual: 3, S.yes_no_past: 3, S.yes_no_modal: 3, S.yes_no_state: 1, S.asked_why: 2, S.asked_when: 2},
     **{S.asked_where: 2, S.asked_how_often: 2, S.asked_who: 2, S.asked_which: 2, S.command: 2, S.prohibition: 1},
     **{S.request: 2, S.proposal: 2, S.pleasure: 3, S.feeling: 2},
-    **{C.because: 4, C.although: 2, C.thought: 4, C.whether: 2, C.when_state: 3, C.if_weather: 3, C.before_that: 3},
+    **{C.because: 4, C.although: 2, C.thought: 4, C.whether: 2, C.when_state: 3, C.if_weather: 3, C.before_that: 2, C.meanwhile: 3},
     **{C.as_child: 2, C.relative_subject: 3, C.relative_object: 3, C.knows_who: 2, C.and_then: 3, C.but_not: 2},
     **{C.for_reason: 2, C.in_order_to: 3, C.tried_to: 3, C.it_is_good_to: 2, C.no_wish_to: 2, C.told_by: 2},
     **{C.asked_to: 2},

@@ -12,8 +12,11 @@ from nmt_cli.corpora.demo.noun_phrase import Name, NounPhrase, Phrase, Pronoun
 
 T = TypeVar("T")
 
-PRONOUNS = ("I", "you", "he", "she", "we", "they")
-POSSESSIVES = ("my", "your", "his", "her", "our", "their")
+PRONOUNS = ("I", "I", "I", "you", "he", "he", "she", "she", "we", "we", "they", "they")
+ASKED = ("you", "you", "you", "he", "she", "they")  # nobody asks what he did himself
+POSSESSIVES = ("my", "my", "my", "my", "your", "your", "our", "our", "his", "her", "their")
+SPOUSES = {"wife": ("my", "his", "your"), "husband": ("my", "her", "your")}
+MALE = frozenset({"his"})
 THE = frozenset(
     "inroom onroom part transit sight heating lighting wall outside atwater square stop building workplace "
     "town test attend landmark flight outdoor event eatery contest prize".split()
@@ -30,7 +33,9 @@ class Draw:
         self.random = random.Random(seed)  # noqa: S311 - sentences, not secrets
         self.words: Lexicon = lexicon()
         self.combinations: list[tuple[str, str, str]] = []
+        self.verbs: dict[tuple[str, str, str], tuple[list[Verb], list[float]]] = {}
         self._by_class: dict[frozenset[str], tuple[Noun, ...]] = {}
+        self._by_kind: dict[tuple[str, ...], list[Adverbial]] = {}
         self._adjectives = {
             noun: tuple(one for one in self.words.adjectives if one.classes & noun.classes) for noun in self.words.nouns
         }
@@ -66,46 +71,53 @@ class Draw:
 
     def adverbial(self, *kinds: str) -> Adverbial:
         """An adverbial of one of the kinds."""
-        return self.one([one for one in self.words.adverbials if one.kind in kinds])
+        if kinds not in self._by_kind:
+            self._by_kind[kinds] = [one for one in self.words.adverbials if one.kind in kinds]
+        return self.one(self._by_kind[kinds])
 
     def time(self, kind: str, verb: Verb) -> Adverbial:
         """A time of a kind (habit, past, future) of a length that suits the verb."""
         return self.adverbial(kind, f"{kind}-{'long' if 'L' in verb.marks else 'hour'}")
 
-    def subject(self, *, pronouns: float = 0.45) -> Phrase:
-        """Someone who can act: a pronoun, a name, a relative or a person."""
+    def subject(self, *, pronouns: float = 0.45, asked: bool = False) -> Phrase:
+        """Someone who can act: a pronoun, a name, a relative or a person; whom a question is about when `asked`."""
         if self.chance(pronouns):
-            return Pronoun(self.one(PRONOUNS))
+            return Pronoun(self.one(ASKED if asked else PRONOUNS))
         if self.chance(0.3):
             return self.name()
         return self.person()
 
     def person(self, *, plural: float = 0.15) -> NounPhrase:
         """A person or a relative with the determiner that suits."""
-        if self.chance(0.4):
-            return self.relative_of("my" if self.chance(0.4) else self.one(POSSESSIVES))
-        noun = self.noun("person")
-        determiner = self.one(("my", "our", "the", "the")) if "own" in noun.classes else "the"
+        if self.chance(0.45):
+            return self.relative_of(self.one(POSSESSIVES))
+        noun = self.noun("mine") if self.chance(0.25) else self.noun("person")
+        determiner = self._person_determiner(noun)
         return NounPhrase(noun, determiner, is_plural=self.chance(plural))
+
+    def _person_determiner(self, noun: Noun) -> str:
+        if "mine" in noun.classes:
+            return self.one(POSSESSIVES)
+        return self.one(("my", "our", "the")) if "own" in noun.classes else "the"
 
     def relative_of(self, determiner: str) -> NounPhrase:
         """A member of somebody's family."""
         noun = self.noun("family")
-        if noun.english == "wife" and determiner not in {"my", "his", "your"}:
-            determiner = "his"
-        if noun.english == "husband" and determiner not in {"my", "her", "your"}:
-            determiner = "her"
+        while determiner not in SPOUSES.get(noun.english, POSSESSIVES):
+            noun = self.noun("family")
         plural = "pluralonly" in noun.classes or ("sibling" in noun.classes and self.chance(0.2))
         return NounPhrase(noun, determiner, is_plural=plural)
 
-    def someone_else(self, subject: Phrase) -> NounPhrase | Name:
-        """A person beside the subject."""
+    def someone_else(self, subject: Phrase, *, strangers: bool = True) -> NounPhrase | Name:
+        """A person beside the subject; without `strangers` one whom the subject knows."""
         while True:
             other: NounPhrase | Name
-            if self.chance(0.5):
-                other = self.relative_of(subject.own if self.chance(0.7) else "my")
+            if self.chance(0.45):
+                other = self.relative_of(subject.own if self.chance(0.8) else "my")
+            elif self.chance(0.3):
+                other = NounPhrase(self.noun("mine"), subject.own, is_plural=self.chance(0.15))
             else:
-                other = self.name() if self.chance(0.4) else self.person()
+                other = self.person() if strangers and self.chance(0.4) else self.name()
             same_noun = isinstance(other, NounPhrase) and isinstance(subject, NounPhrase) and other.noun == subject.noun
             if not same_noun and other.english() != subject.english():
                 return other
@@ -125,14 +137,13 @@ class Draw:
         mass = not noun.german_plural
         count = ("", "")
         if plural and determiner == "":
-            count = self._count(noun) if not {"b"} & verb.marks and not habit and self.chance(0.5) else count
+            count = self._count() if not {"b", "g"} & verb.marks and not habit and self.chance(0.5) else count
         adjective = None
-        if not {"b"} & verb.marks and self.chance(adjectives) and "family" not in noun.classes:
+        if not {"b", "g"} & verb.marks and self.chance(adjectives) and "family" not in noun.classes:
             adjective = self.adjective(noun, "A")
         return NounPhrase(noun, determiner, is_plural=plural and not mass, adjective=adjective, count=count)
 
-    def _count(self, noun: Noun) -> tuple[str, str]:
-        del noun
+    def _count(self) -> tuple[str, str]:
         return self.one((("two", "zwei"), ("three", "drei"), ("four", "vier"), ("five", "fünf"), ("six", "sechs")))
 
     def _determiner(self, noun: Noun, subject: Phrase, verb: Verb, *, habit: bool) -> tuple[str, bool]:
@@ -140,39 +151,49 @@ class Draw:
         if "b" in verb.marks:
             return "", bool(noun.german_plural) and "instrument" not in classes
         if "family" in classes:
-            relative = self.relative_of(subject.own if self.chance(0.75) else "my")
-            return self._relative_determiner(noun, relative.determiner), "pluralonly" in classes
+            own = subject.own if self.chance(0.75) else "my"
+            return (own if own in SPOUSES.get(noun.english, POSSESSIVES) else "my"), "pluralonly" in classes
         if not noun.german_plural:
+            if "d" in verb.marks:
+                return "the", False
             return self._mass_determiner(classes, habit=habit), False
-        plural = "-" not in verb.marks and self.chance(0.2)
+        plural = "p" in verb.marks or ("-" not in verb.marks and self.chance(0.8 if "bits" in classes else 0.2))
+        if "g" in verb.marks and not classes & {"person", "dish"}:
+            return "", True
         if "pairwear" in classes:
             return self.one((subject.own, subject.own, "the", "these")).replace("these", "this"), True
+        if "mine" in classes:
+            return subject.own if self.chance(0.7) else "my", plural
+        if "d" in verb.marks and not classes & THE:
+            return self._known_determiner(noun, subject), plural or "pairwear" in classes
         if classes & {"person", "animal"}:
-            return self._living_determiner(noun, subject, verb, habit=habit), plural
+            return self._living_determiner(noun, subject, verb, plural=plural), plural
         if classes & THE:
             return ("this" if classes & {"sight", "event", "attend"} and self.chance(0.15) else "the"), False
         if habit and classes & INDEFINITE:
             return ("", True) if plural or "food" in classes and "dish" not in classes else ("a", False)
         if plural:
             return self.one(("the", "these", "", "some", "many" if not habit else "", "")).replace("these", "this"), True
-        if classes & OWNED and "n" not in verb.marks and self.chance(0.5):
+        may_own = "n" not in verb.marks and not ("female" in classes and subject.own in MALE)
+        if classes & OWNED and may_own and self.chance(0.5):
             return subject.own, False
         return self.one(("the", "the", "a", "a", "this")), False
 
-    def _relative_determiner(self, noun: Noun, determiner: str) -> str:
-        allowed = {"wife": ("my", "his", "your"), "husband": ("my", "her", "your")}.get(noun.english)
-        return determiner if allowed is None or determiner in allowed else allowed[1]
+    def _known_determiner(self, noun: Noun, subject: Phrase) -> str:
+        own = noun.classes & (OWNED | {"own"}) and not ("female" in noun.classes and subject.own in MALE)
+        return subject.own if own and self.chance(0.5) else self.one(("the", "the", "this"))
 
     def _mass_determiner(self, classes: frozenset[str], *, habit: bool) -> str:
         if "language" in classes or "sport" in classes or habit:
             return ""
-        return "the" if "payable" in classes or self.chance(0.3) else ""
+        return "the" if "payable" in classes or self.chance(0.2) else ""
 
-    def _living_determiner(self, noun: Noun, subject: Phrase, verb: Verb, *, habit: bool) -> str:
-        del habit
+    def _living_determiner(self, noun: Noun, subject: Phrase, verb: Verb, *, plural: bool) -> str:
         if noun.classes & {"own", "pet"} and "n" not in verb.marks and self.chance(0.5):
             return subject.own
-        return "a" if "n" in verb.marks and self.chance(0.4) else "the"
+        if "n" in verb.marks and self.chance(0.4):
+            return "" if plural else "a"
+        return "the"
 
     def place_of(self, noun: Noun, *, direction: bool) -> tuple[str, str]:
         """Where (or where to) a noun of a class of places is: both texts."""

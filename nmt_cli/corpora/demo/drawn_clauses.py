@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nmt_cli.corpora.demo.clause import Clause, Complement
-from nmt_cli.corpora.demo.draw import Draw
+from nmt_cli.corpora.demo.draw import MALE, Draw
 from nmt_cli.corpora.demo.lexicon import Adverbial, Noun, Slot, Verb
-from nmt_cli.corpora.demo.noun_phrase import Phrase, Pronoun
+from nmt_cli.corpora.demo.noun_phrase import NounPhrase, Phrase, Pronoun
 
 PLACE_CASES = {"dir", "loc"}
-ADJUNCT_PLACES = {"R": ("inroom",), "O": ("outside",), "B": ("building",), "W": ("workplace",)}
+ADJUNCT_PLACES = {
+    "R": ("kitchen", "living_room", "bedroom", "balcony"),
+    "O": ("garden", "park", "forest", "beach"),
+    "B": ("building",),
+    "W": ("workplace",),
+    "K": ("kitchen",),
+    "S": ("bedroom", "sofa"),
+}
+CLOTHING = {"wear", "put on", "take off", "try on"}
 AGREEING = {"we": {"I", "you"}, "I": {"we"}, "you": {"we"}}  # pairs that sound wrong as subject and object
-PAST_LIKE_PRESENT = {"read", "cut", "put on", "put"}
 
 
 def verb(draw: Draw, aspects: str, *, mark: str = "", forbidden: str = "") -> Verb:
-    """A verb of one of the aspects, with a mark, without the forbidden ones."""
-    fitting = [
-        one
-        for one in draw.words.verbs
-        if one.aspect in aspects and (not mark or mark in one.marks) and not (forbidden and forbidden in one.marks)
-    ]
-    weights = [_weight(draw, one) for one in fitting]
+    """A verb of one of the aspects, with a mark, without any of the forbidden ones."""
+    key = (aspects, mark, forbidden)
+    if key not in draw.verbs:
+        fitting = [
+            one
+            for one in draw.words.verbs
+            if one.aspect in aspects and (not mark or mark in one.marks) and not one.marks & set(forbidden)
+        ]
+        draw.verbs[key] = (fitting, [_weight(draw, one) for one in fitting])
+    fitting, weights = draw.verbs[key]
     return draw.random.choices(fitting, weights)[0]
 
 
@@ -58,19 +70,33 @@ def clause(
         place=place,
         direction=direction,
     )
-    return _with_extras(draw, made, extras)
+    made = _with_extras(draw, made, extras)
+    return negative(made) if negated else made
+
+
+def negative(made: Clause, *, known: bool = False) -> Clause:
+    """The clause negated: no amounts, no manner or company; with `known`, the instead of a."""
+    complements = []
+    for one in made.complements:
+        phrase = one.phrase
+        if isinstance(phrase, NounPhrase):
+            amount = phrase.count[0] or phrase.determiner in {"some", "many"}
+            if amount or (known and phrase.determiner == "a"):
+                phrase = replace(phrase, count=("", ""), determiner="the")
+        complements.append(replace(one, phrase=phrase))
+    return made.but(negated=True, complements=tuple(complements), manner=None, company=None)
 
 
 def _with_extras(draw: Draw, made: Clause, extras: float) -> Clause:
     marks = made.verb.marks
     if "C" in marks and draw.chance(extras) and not made.negated:
-        other = draw.someone_else(made.subject)
+        other = draw.someone_else(made.subject, strangers=False)
         if all(one.phrase.english() != other.english() for one in made.complements):
             made = made.but(company=other)
     manners = [one for one in "qluhz" if one in marks]
     if manners and not made.negated and made.adverb is None and made.company is None and draw.chance(extras / 2):
         made = made.but(manner=draw.adverbial(draw.one(manners)))
-    places = [one for one in "ROBW" if one in marks]
+    places = [one for one in ADJUNCT_PLACES if one in marks]
     if made.place is None and places and draw.chance(extras * 0.8):
         noun = draw.noun(*ADJUNCT_PLACES[draw.one(places)])
         made = made.but(place=draw.place_of(noun, direction=False))
@@ -113,7 +139,7 @@ def _object(
     elif person and _takes_pronoun(chosen) and draw.chance(0.15):
         phrase = _pronoun(draw, subject)
     else:
-        noun = _other_noun(draw, slot, subject, before)
+        noun = _other_noun(draw, chosen, slot, subject, before)
         draw.note("verb", chosen.key, noun.english)
         phrase = draw.thing(noun, subject, chosen, habit=habit)
     return Complement(phrase, slot.case, slot.english_preposition, slot.german_preposition)
@@ -134,9 +160,10 @@ def _pronoun(draw: Draw, subject: Phrase) -> Pronoun:
     return Pronoun(draw.one(others))
 
 
-def _other_noun(draw: Draw, slot: Slot, subject: Phrase, before: list[Complement]) -> Noun:
+def _other_noun(draw: Draw, chosen: Verb, slot: Slot, subject: Phrase, before: list[Complement]) -> Noun:
     used = {one.phrase.english() for one in before} | {subject.english()}
     while True:
         noun = draw.one(draw.nouns(slot.classes))
-        if not any(noun.english in text.split() or text.endswith(noun.english) for text in used):
+        wrong = "female" in noun.classes and chosen.english.base in CLOTHING and subject.own in MALE
+        if not wrong and not any(noun.english in text.split() or text.endswith(noun.english) for text in used):
             return noun

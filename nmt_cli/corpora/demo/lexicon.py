@@ -86,6 +86,25 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Reason:
+    """What one is or has, with what it is a reason for (good, bad, state: see reasons.tsv)."""
+
+    verb: str
+    english: str
+    german: str
+    kinds: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Aim:
+    """Why one goes to some places: a verb and the classes of its object."""
+
+    places: frozenset[str]
+    verb: str
+    objects: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Lexicon:
     """Everything that the TSV files hold."""
 
@@ -96,6 +115,8 @@ class Lexicon:
     places: dict[str, Place]
     names: tuple[tuple[str, str, str], ...]
     phrases: tuple[tuple[str, str], ...]
+    reasons: tuple[Reason, ...]
+    aims: tuple[Aim, ...]
 
     @property
     def n_entries(self) -> int:
@@ -114,6 +135,8 @@ def lexicon() -> Lexicon:
         places={row[0]: Place(*row[1:]) for row in _rows("places.tsv", 5)},
         names=tuple((row[0], row[1], row[2]) for row in _rows("names.tsv", 3)),
         phrases=tuple((row[0], row[1]) for row in _rows("phrases.tsv", 2)),
+        reasons=tuple(Reason(*row[:3], frozenset(row[3].split())) for row in _rows("reasons.tsv", 4)),
+        aims=tuple(Aim(frozenset(row[0].split()), row[1], frozenset(row[2].split())) for row in _rows("aims.tsv", 3)),
     )
 
 

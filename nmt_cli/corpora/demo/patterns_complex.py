@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nmt_cli.corpora.demo import clause as english
 from nmt_cli.corpora.demo import german_clause as german
 from nmt_cli.corpora.demo.clause import Clause
 from nmt_cli.corpora.demo.draw import Draw
-from nmt_cli.corpora.demo.drawn_clauses import clause, verb
-from nmt_cli.corpora.demo.lexicon import Adverbial
-from nmt_cli.corpora.demo.noun_phrase import Name, NounPhrase, Phrase, Pronoun, Relative
-from nmt_cli.corpora.demo.sentences import Pair, event, future, habit, pair, past, state, told, wish
+from nmt_cli.corpora.demo.drawn_clauses import clause, negative, verb
+from nmt_cli.corpora.demo.lexicon import Slot
+from nmt_cli.corpora.demo.noun_phrase import NounPhrase, Phrase, Pronoun, Relative
+from nmt_cli.corpora.demo.sentences import BE, Pair, event, future, grade, habit, pair, past, reason, told, wish
 
 IT = Pronoun("it")
+GROWN_UP = {"wife", "husband", "son", "sons", "daughter", "daughters", "grandson", "grandsons", "wine", "beer", "boss", "bosses"}
 
 
 def joined(first: Pair, conjunction: Pair, second: Pair) -> Pair:
@@ -31,22 +34,26 @@ def again(subject: Phrase) -> Phrase:
 
 
 def because(draw: Draw) -> Pair:
-    """He stayed in the bedroom yesterday because he was sick."""
+    """He didn't go to the office yesterday because he was sick."""
     subject = draw.subject()
-    if draw.chance(0.5):
-        main, reason = past(draw, subject, extras=0.1), state(draw, again(subject), tense="past")
-    elif draw.chance(0.5):
-        main, reason = state(draw, subject), past(draw, again(subject), extras=0.1)
+    negated = draw.chance(0.5)
+    if draw.chance(0.6):
+        main = past(draw, subject, extras=0.1)
+        why = reason(draw, again(subject), "bad" if negated else "good", tense="past")
     else:
-        main, reason = wish(draw, subject), state(draw, again(subject))
-    first, second = told(main), (english.statement(reason), german.subordinate(reason))
-    return pair(*joined(first, ("because", "weil"), second))
+        main = wish(draw, subject, modals=("can",))
+        why = reason(draw, again(subject), "bad" if negated else "good")
+    main = negative(main) if negated else main.but(manner=None)
+    return pair(*joined(told(main), ("because", "weil"), (english.statement(why), german.subordinate(why))))
 
 
 def although(draw: Draw) -> Pair:
-    """She went to the office yesterday although she was sick."""
+    """She worked in the office yesterday although she was sick."""
     subject = draw.subject()
-    main, against = past(draw, subject, extras=0.1), state(draw, again(subject), tense="past")
+    negated = draw.chance(0.3)
+    main = past(draw, subject, extras=0.1)
+    main = negative(main) if negated else main
+    against = reason(draw, again(subject), "good" if negated else "bad", tense="past")
     return pair(*joined(told(main), ("although", "obwohl"), (english.statement(against), german.subordinate(against))))
 
 
@@ -54,14 +61,14 @@ def thought(draw: Draw) -> Pair:
     """I think that my uncle will sell his boat next year."""
     thinker = draw.subject(pronouns=0.6)
     chosen = verb(draw, "t")
-    main = Clause(thinker, chosen, tense="past" if chosen.english.base in {"hear", "notice", "say"} else "present")
-    inner = event(draw, draw.subject())
+    main = Clause(thinker, chosen, tense="past" if chosen.english.base in {"hear", "notice"} else "present")
+    inner = past(draw, draw.subject()) if main.tense == "past" else event(draw, draw.subject())
     return pair(*joined(told(main), ("that", "dass"), (english.statement(inner), german.subordinate(inner))))
 
 
 def whether(draw: Draw) -> Pair:
-    """I don't know whether the shop opens tomorrow."""
-    knower = draw.subject(pronouns=0.7)
+    """I don't know whether my sister visited the museum last week."""
+    knower = Pronoun(draw.one(("I", "we", "he", "she", "they"))) if draw.chance(0.8) else draw.person()
     chosen = next(one for one in draw.words.verbs if one.german.infinitive == "wissen")
     inner = event(draw, draw.subject())
     first = told(Clause(knower, chosen, negated=True))
@@ -71,8 +78,9 @@ def whether(draw: Draw) -> Pair:
 def when_state(draw: Draw) -> Pair:
     """When he is tired, he often drinks coffee."""
     subject = draw.subject(pronouns=0.6)
-    condition = state(draw, subject)
-    main = habit(draw, again(subject), extras=0.1)
+    condition = reason(draw, subject, "state")
+    main = habit(draw, again(subject), extras=0.2, mark="f").but(time=None)
+    main = main.but(adverb=main.adverb or draw.adverbial("freq"), manner=None)
     text = f"when {english.statement(condition)}, {english.statement(main)}"
     return pair(text, f"{german.subordinate(condition, 'wenn')}, {german.question(main)}")
 
@@ -80,8 +88,9 @@ def when_state(draw: Draw) -> Pair:
 def if_weather(draw: Draw) -> Pair:
     """If it rains tomorrow, we will stay in the hotel."""
     chosen = verb(draw, "r")
-    weather = Clause(IT, chosen, time=draw.adverbial("future", "future-hour"))
-    main = future(draw, draw.subject(), extras=0.2).but(time=None)
+    weather = Clause(IT, chosen, time=draw.adverbial("future"))
+    main = future(draw, draw.subject(), extras=0.3, mark="f").but(time=None)
+    main = negative(main) if draw.chance(0.3) else main
     text = f"if {english.statement(weather)}, {english.statement(main)}"
     return pair(text, f"{german.subordinate(weather, 'wenn')}, {german.question(main)}")
 
@@ -90,8 +99,18 @@ def before_that(draw: Draw) -> Pair:
     """He locked the door before he went to the station."""
     subject = draw.subject()
     first, second = past(draw, subject, timed=False, extras=0.1), past(draw, again(subject), timed=False, extras=0.1)
-    word = draw.one((("before", "bevor"), ("while", "während"))) if second.verb.aspect == "a" else ("before", "bevor")
-    return pair(*joined(told(first), word, (english.statement(second), german.subordinate(second))))
+    while first.verb == second.verb or "L" in first.verb.marks | second.verb.marks:
+        second = past(draw, again(subject), timed=False, extras=0.1)
+        first = past(draw, subject, timed=False, extras=0.1)
+    return pair(*joined(told(first), ("before", "bevor"), (english.statement(second), german.subordinate(second))))
+
+
+def meanwhile(draw: Draw) -> Pair:
+    """My father cooked soup while my mother read the newspaper."""
+    first, second = (clause(draw, verb(draw, "a", forbidden="Li"), draw.subject(), tense="past", extras=0.2) for _ in "ab")
+    while first.subject.english() == second.subject.english() or first.verb == second.verb:
+        second = clause(draw, verb(draw, "a", forbidden="Li"), draw.subject(), tense="past", extras=0.2)
+    return pair(*joined(told(first), ("while", "während"), (english.statement(second), german.subordinate(second))))
 
 
 def as_child(draw: Draw) -> Pair:
@@ -99,8 +118,10 @@ def as_child(draw: Draw) -> Pair:
     subject = draw.subject(pronouns=0.6)
     while subject.is_plural or (isinstance(subject, NounPhrase) and subject.noun.gender == "n"):
         subject = draw.subject(pronouns=0.6)
-    main = clause(draw, verb(draw, "ah", forbidden="x"), again(subject), tense="past", habit=True, extras=0.3)
+    main = clause(draw, verb(draw, "am", mark="f"), again(subject), tense="past", habit=True, extras=0.4)
     main = main.but(adverb=draw.adverbial("freq"), manner=None)
+    if set(english.statement(main).replace("'s", "").split()) & GROWN_UP:
+        return as_child(draw)
     be = english.english.be(subject.person, plural=False, past=True)
     text = f"when {subject.english()} {be} a child, {english.statement(main)}"
     was = {1: "war", 2: "warst", 3: "war"}[subject.person]
@@ -116,7 +137,7 @@ def relative_subject(draw: Draw) -> Pair:
     adjective = draw.adjective(noun, "P")
     if adjective is None or draw.chance(0.4):
         return pair(*told(wish(draw, whole, modals=("can", "want to", "have to"))))
-    return pair(*told(Clause(whole, _be(), predicate=(f"very {adjective.english}", f"sehr {adjective.german}"))))
+    return pair(*told(Clause(whole, BE, predicate=(f"very {adjective.english}", f"sehr {adjective.german}"))))
 
 
 def relative_object(draw: Draw) -> Pair:
@@ -135,8 +156,8 @@ def relative_object(draw: Draw) -> Pair:
     rest = inner.but(complements=())
     german_text = german.subordinate(rest, Relative(thing).german("acc"))
     whole = _with_relative(thing, (f"that {english.statement(rest)}", german_text))
-    degree = draw.one((("", ""), ("very ", "sehr "), ("too ", "zu ")))
-    made = Clause(whole, _be(), predicate=(degree[0] + adjective.english, degree[1] + adjective.german))
+    degree = grade(draw, adjective.english)
+    made = Clause(whole, BE, predicate=(degree[0] + adjective.english, degree[1] + adjective.german))
     return pair(*told(made))
 
 
@@ -157,12 +178,6 @@ def _with_relative(phrase: NounPhrase, texts: Pair) -> NounPhrase:
     return NounPhrase(phrase.noun, phrase.determiner, is_plural=phrase.is_plural, relative=texts)
 
 
-def _be() -> english.Verb:
-    from nmt_cli.corpora.demo.sentences import BE
-
-    return BE
-
-
 def and_then(draw: Draw) -> Pair:
     """Yesterday I cleaned the kitchen, and my sister baked a cake."""
     first, other = draw.subject(), draw.subject()
@@ -175,47 +190,48 @@ def and_then(draw: Draw) -> Pair:
 def but_not(draw: Draw) -> Pair:
     """I want to visit my aunt, but I have no time."""
     subject = draw.subject()
-    one = wish(draw, subject, modals=("want to", "would like to"))
-    two = state(draw, again(subject))
-    if draw.chance(0.5):
-        two = Clause(again(subject), two.verb, predicate=("", ""), tense="present")
-        third = two.subject.person == 3 and not two.subject.is_plural  # noqa: PLR2004 - grammatical person
-        reason = draw.one((("no time", "keine Zeit"), ("no money", "kein Geld"), ("a headache", "Kopfschmerzen")))
-        has = german.finite("haben", two.subject.person, plural=two.subject.is_plural)
-        texts = (
-            f"{two.subject.english()} {'has' if third else 'have'} {reason[0]}",
-            f"{two.subject.german('nom')} {has} {reason[1]}",
-        )
-    else:
-        texts = told(two)
-    first = told(one)
-    return pair(f"{first[0]}, but {texts[0]}", f"{first[1]}, aber {texts[1]}")
+    first = told(wish(draw, subject, modals=("want to", "would like to")))
+    second = told(reason(draw, again(subject), "bad"))
+    return pair(f"{first[0]}, but {second[0]}", f"{first[1]}, aber {second[1]}")
 
 
 def for_reason(draw: Draw) -> Pair:
-    """She can't come to the office tomorrow, for she is sick."""
+    """She is sick, so she can't come to the office tomorrow."""
     subject = draw.subject()
-    first = told(wish(draw, subject, modals=("can",), negated=True))
-    second = told(state(draw, again(subject)))
-    return pair(f"{first[0]}, for {second[0]}", f"{first[1]}, denn {second[1]}")
+    negated = draw.chance(0.6)
+    why = told(reason(draw, subject, "bad" if negated else "good"))
+    made = wish(draw, again(subject), modals=("can",), negated=negated)
+    if draw.chance(0.3):
+        so, because_of = told(made.but(subject=subject)), told(reason(draw, again(subject), "bad" if negated else "good"))
+        return pair(f"{so[0]}, for {because_of[0]}", f"{so[1]}, denn {because_of[1]}")
+    return pair(f"{why[0]}, so {english.statement(made)}", f"{why[1]}, deshalb {german.question(made)}")
 
 
 def in_order_to(draw: Draw) -> Pair:
-    """He went to the market to buy apples."""
+    """Yesterday he went to the market to buy apples."""
     subject = draw.subject()
-    going = clause(draw, verb(draw, "m"), subject, tense="past", extras=0.1).but(manner=None)
-    time = draw.time("past", going.verb)
-    aim = clause(draw, verb(draw, "ae", forbidden="x"), subject, extras=0.0)
-    going = going.but(time=time, time_first=True)
-    text = f"{english.statement(going)} to {english.infinitive(aim)}"
-    return pair(text, f"{german.statement(going)}, um {german.infinitive(aim)}")
+    aim = draw.one(draw.words.aims)
+    things = set(draw.nouns(aim.objects))
+    named = [one for one in draw.words.verbs if one.english.base == aim.verb and one.slots and one.aspect in "ae"]
+    chosen = next(one for one in named if things & set(draw.nouns(one.slots[-1].classes)))
+    slot = Slot(chosen.slots[0].case, "", chosen.slots[0].german_preposition, aim.objects)
+    wanted = clause(draw, replace(chosen, slots=(slot,)), subject, habit=True, extras=0.0)
+    place = draw.noun(*aim.places)
+    draw.note("other", aim.verb, place.english)
+    motion = draw.one([one for one in draw.words.verbs if one.aspect == "m" and one.slots[0].classes & place.classes])
+    future_time = draw.chance(0.3)
+    going = Clause(subject, motion, tense="future" if future_time else "past", direction=True)
+    going = going.but(place=draw.place_of(place, direction=True))
+    going = going.but(time=draw.adverbial("future" if future_time else "past"), time_first=draw.chance(0.8))
+    text = f"{english.statement(going)} to {english.infinitive(wanted)}"
+    return pair(text, f"{german.statement(going)}, um {german.infinitive(wanted)}")
 
 
 def tried_to(draw: Draw) -> Pair:
     """She promised to call her brother."""
     subject = draw.subject()
     chosen = verb(draw, "z")
-    aim = clause(draw, verb(draw, "ae"), subject, extras=0.2)
+    aim = clause(draw, verb(draw, "a" if chosen.english.base == "begin" else "ae", forbidden="i"), subject, extras=0.2)
     if chosen.english.base in {"promise", "decide"}:
         aim = aim.but(time=draw.time("future", aim.verb))
     main = Clause(subject, chosen, tense="past")
@@ -235,21 +251,25 @@ def it_is_good_to(draw: Draw) -> Pair:
             ("fun", ""),
         )
     )
-    aim = clause(draw, verb(draw, "ah"), Pronoun("you"), extras=0.3).but(company=None)
+    aim = clause(draw, verb(draw, "ah", mark="f" if words[0] in {"fun", "nice"} else "", forbidden="i"), Pronoun("you"), extras=0.3).but(company=None)
     german_main = f"es ist {words[1]}" if words[1] else "es macht Spaß"
     return pair(f"it is {words[0]} to {english.infinitive(aim)}", f"{german_main}, {german.infinitive(aim)}")
 
 
 def no_wish_to(draw: Draw) -> Pair:
-    """I have no time to tidy up the cellar today."""
+    """I have no time to tidy up the cellar tomorrow. / She doesn't feel like cooking."""
     subject = draw.subject()
-    words = draw.one((("no time", "keine Zeit"), ("permission", "die Erlaubnis")))
-    chosen = verb(draw, "ae")
-    aim = clause(draw, chosen, subject, extras=0.1).but(time=draw.time("future", chosen))
+    chosen = verb(draw, "ae", forbidden="i")
+    aim = clause(draw, chosen, subject, extras=0.1)
+    aim = aim.but(time=draw.time("future", chosen)) if draw.chance(0.6) else aim
     third = subject.person == 3 and not subject.is_plural  # noqa: PLR2004 - grammatical person
-    has = german.finite("haben", subject.person, plural=subject.is_plural)
-    text = f"{subject.english()} {'has' if third else 'have'} {words[0]} to {english.infinitive(aim)}"
-    return pair(text, f"{subject.german('nom')} {has} {words[1]}, {german.infinitive(aim)}")
+    has = f"{subject.german('nom')} {german.finite('haben', subject.person, plural=subject.is_plural)}"
+    if draw.chance(0.5):
+        doing = english.join([english.english.progressive(chosen.english.head), chosen.english.rest, *english.tail(aim)])
+        text = f"{subject.english()} {'does' if third else 'do'}n't feel like {doing}"
+        return pair(text, f"{has} keine Lust, {german.infinitive(aim)}")
+    text = f"{subject.english()} {'has' if third else 'have'} no time to {english.infinitive(aim)}"
+    return pair(text, f"{has} keine Zeit, {german.infinitive(aim)}")
 
 
 def told_by(draw: Draw) -> Pair:

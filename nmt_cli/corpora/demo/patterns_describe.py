@@ -6,16 +6,19 @@ from nmt_cli.corpora.demo import clause as english
 from nmt_cli.corpora.demo import german_clause as german
 from nmt_cli.corpora.demo import german_nouns
 from nmt_cli.corpora.demo.clause import Clause
-from nmt_cli.corpora.demo.draw import OWNED, Draw
+from nmt_cli.corpora.demo.draw import OWNED, POSSESSIVES, Draw
 from nmt_cli.corpora.demo.lexicon import Adjective, Adverbial, Noun
 from nmt_cli.corpora.demo.noun_phrase import Name, NounPhrase, Pronoun
 from nmt_cli.corpora.demo.sentences import BE, HAVE, Pair, pair, told
+from nmt_cli.corpora.demo.sentences import grade as graded
 
 THING = "clothes pairwear vehicle device furniture readable portable home tool tableware instrument pet town inroom".split()
-THINGS = [*THING, "food", "fruit", "drink", "sight", "hotel", "restaurant", "café", "media", "event", "plant", "bag", "animal"]
-BELONGINGS = "clothes vehicle device portable home instrument pet bag tool readable furniture".split()
-GRADES = (("", ""), ("very ", "sehr "), ("too ", "zu "), ("really ", "wirklich "), ("so ", "so "))
-UPRIGHT = frozenset("tableware kitchenware".split())
+THINGS = [*THING, "food", "fruit", "drink", "sight", "hotel", "restaurant", "café", "media", "event", "plant", "luggage", "animal", "person"]
+BELONGINGS = "clothes pairwear headwear vehicle device portable home instrument pet luggage tool printed furniture".split()
+TASTES = (
+    *(("good", "gut"), ("very good", "sehr gut"), ("really good", "wirklich gut"), ("wonderful", "wunderbar")),
+    *(("terrible", "furchtbar"), ("strange", "seltsam"), ("bitter", "bitter")),
+)
 
 
 def _described(draw: Draw, classes: list[str], position: str) -> tuple[Noun, Adjective]:
@@ -31,8 +34,8 @@ def _known(draw: Draw, noun: Noun) -> NounPhrase:
     plural = bool(noun.german_plural) and ("pairwear" in noun.classes or draw.chance(0.2))
     if "pluralonly" in noun.classes:
         plural = True
-    if "family" in noun.classes:
-        return NounPhrase(noun, draw.relative_of("my").determiner, is_plural=plural)
+    if noun.classes & {"family", "mine"}:
+        return NounPhrase(noun, draw.one(POSSESSIVES), is_plural=plural)
     determiners = ["the", "the", "this"]
     if noun.classes & OWNED:
         determiners += ["my", "your", "his", "her", "our", "their"]
@@ -42,11 +45,11 @@ def _known(draw: Draw, noun: Noun) -> NounPhrase:
 def looks(draw: Draw) -> Pair:
     """The soup is too hot."""
     noun, adjective = _described(draw, THINGS, "P")
-    grade = draw.one(GRADES)
+    grade = graded(draw, adjective.english)
     made = Clause(_known(draw, noun), BE, predicate=(grade[0] + adjective.english, grade[1] + adjective.german))
     if draw.chance(0.4):
         made = made.but(tense="past")
-    if draw.chance(0.25) and grade[0] in {"", "very ", "so ", "too "}:
+    if draw.chance(0.25) and grade[0] in {"", "very ", "too "}:
         made = made.but(negated=True)
     return pair(*told(made))
 
@@ -110,7 +113,7 @@ def compared(draw: Draw) -> Pair:
 def superlative(draw: Draw) -> Pair:
     """This is the oldest church in the city."""
     noun, adjective = _described(draw, THING + ["sight", "building", "landmark", "plant"], "AP")
-    if adjective.english in {"broken", "full", "empty", "lost", "blue", "red", "green", "black", "white", "brown", "yellow"}:
+    if adjective.english in {"new", "broken", "full", "empty", "lost", "blue", "red", "green", "black", "white", "brown", "yellow"}:
         return superlative(draw)
     best = NounPhrase(noun, "the", adjective=adjective, degree="superlative")
     scope = draw.one(
@@ -132,6 +135,8 @@ def introduced(draw: Draw) -> Pair:
     noun, adjective = _described(draw, BELONGINGS, "A")
     phrase = NounPhrase(noun, draw.one(("my", "your", "his", "her", "our", "their", "a")), adjective=adjective)
     if draw.chance(0.25):
+        if phrase.determiner in {"my", "our"}:
+            phrase = NounPhrase(noun, "your", adjective=adjective)
         return pair(f"is this {phrase.english()}", f"ist das {phrase.german('nom')}", "?")
     if draw.chance(0.25) and phrase.determiner != "a":
         return pair(f"this is not {phrase.english()}", f"das ist nicht {phrase.german('nom')}")
@@ -144,7 +149,8 @@ def owned(draw: Draw) -> Pair:
     draw.note("verb", "have/haben", noun.english)
     adjective = None if "family" in noun.classes or draw.chance(0.3) else draw.adjective(noun, "A")
     many = draw.chance(0.4) or "pairwear" in noun.classes
-    count = draw.one((("two", "zwei"), ("three", "drei"), ("four", "vier"))) if many and draw.chance(0.7) else ("", "")
+    counted = many and "pairwear" not in noun.classes and draw.chance(0.7)
+    count = draw.one((("two", "zwei"), ("three", "drei"), ("four", "vier"))) if counted else ("", "")
     determiner = "" if many else "a"
     if many and not count[0]:
         determiner = draw.one(("many", "some"))
@@ -179,7 +185,7 @@ def there_is(draw: Draw) -> Pair:
 def located(draw: Draw) -> Pair:
     """Your keys are on the table in the kitchen."""
     thing = draw.noun("flat", "tableware", "portable")
-    spot, room = draw.noun("surface"), draw.noun("inroom")
+    spot, room = draw.noun("surface"), draw.noun("kitchen", "living_room", "bedroom")
     draw.note("other", thing.english, spot.english)
     first = _known(draw, thing)
     place = draw.place_of(spot, direction=False)
@@ -225,22 +231,19 @@ def somebodys(draw: Draw) -> Pair:
     while isinstance(owner, NounPhrase) and owner.is_plural:
         owner = draw.person(plural=0)
     phrase = NounPhrase(noun, "the", owner=owner, is_plural="pairwear" in noun.classes)
-    grade = draw.one(GRADES[:3])
+    grade = graded(draw, adjective.english)
     made = Clause(phrase, BE, predicate=(grade[0] + adjective.english, grade[1] + adjective.german))
     return pair(*told(made.but(tense=draw.one(("present", "past")))))
 
 
 def tastes(draw: Draw) -> Pair:
-    """I like this soup, but the salad is too cold."""
-    noun, adjective = _described(draw, ["food", "fruit", "drink"], "P")
-    phrase = _known(draw, noun)
-    grade = draw.one(GRADES)
-    word = "taste" if phrase.is_plural else "tastes"
-    good = draw.one((("good", "gut"), ("wonderful", "wunderbar"), ("terrible", "furchtbar")))
-    del adjective
+    """This soup tastes really good."""
+    noun = draw.noun("food", "fruit", "drink")
     draw.note("verb", "taste/schmecken", noun.english)
-    verb = "schmecken" if phrase.is_plural else "schmeckt"
-    return pair(f"{phrase.english()} {word} {grade[0]}{good[0]}", f"{phrase.german('nom')} {verb} {grade[1]}{good[1]}")
+    phrase = _known(draw, noun)
+    good = draw.one(TASTES)
+    words = ("taste", "schmecken") if phrase.is_plural else ("tastes", "schmeckt")
+    return pair(f"{phrase.english()} {words[0]} {good[0]}", f"{phrase.german('nom')} {words[1]} {good[1]}")
 
 
 def gone(draw: Draw) -> Pair:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nmt_cli.corpora.demo import clause as english
 from nmt_cli.corpora.demo import german_clause as german
 from nmt_cli.corpora.demo import german_nouns, numbers
-from nmt_cli.corpora.demo.clause import Clause, Complement
+from nmt_cli.corpora.demo.clause import Clause
 from nmt_cli.corpora.demo.draw import Draw
 from nmt_cli.corpora.demo.drawn_clauses import clause, verb
 from nmt_cli.corpora.demo.lexicon import Adverbial
@@ -13,7 +13,12 @@ from nmt_cli.corpora.demo.noun_phrase import NounPhrase, Pronoun
 from nmt_cli.corpora.demo.sentences import Pair, pair, past, told
 
 MINUTES = (0, 0, 15, 30, 30, 45, 5, 10, 20, 50, 55)
-PRICED = "clothes headwear pairwear vehicle device furniture readable tool tableware bag instrument fruit dish toy".split()
+PRICES = {
+    **{"dish": (3, 19), "tableware": (2, 25), "priced": (2, 39), "tool": (5, 60), "toy": (8, 60), "headwear": (9, 60)},
+    **{"clothes": (19, 199), "pairwear": (9, 180), "luggage": (19, 180), "furniture": (20, 99), "device": (20, 99)},
+    **{"instrument": (20, 150), "vehicle": (30, 990)},
+}
+PRICED = list(PRICES)
 DURATIONS = (
     ("two days", "zwei Tagen"),
     ("a week", "einer Woche"),
@@ -25,6 +30,9 @@ DURATIONS = (
     ("five years", "fünf Jahren"),
     ("many years", "vielen Jahren"),
 )
+
+
+SOMETIMES = (Adverbial("often", "oft", ""), Adverbial("sometimes", "manchmal", ""), Adverbial("rarely", "selten", ""))
 
 
 def clock_time(draw: Draw) -> Adverbial:
@@ -64,7 +72,7 @@ def asked_timetable(draw: Draw) -> Pair:
 
 def by_the_clock(draw: Draw) -> Pair:
     """We will meet our boss at a quarter past three."""
-    chosen = verb(draw, "aem", forbidden="L")
+    chosen = verb(draw, "aem", forbidden="Li")
     tense = draw.one(("past", "future"))
     made = clause(draw, chosen, draw.subject(), tense=tense, time=clock_time(draw), extras=0.2)
     return pair(*told(made))
@@ -93,7 +101,8 @@ def price(draw: Draw) -> Pair:
     adjective = draw.adjective(noun, "A") if draw.chance(0.5) else None
     plural = "pairwear" in noun.classes
     phrase = NounPhrase(noun, draw.one(("the", "this")), adjective=adjective, is_plural=plural)
-    amount = draw.random.randint(2, 99) * (100 if "vehicle" in noun.classes else 1)
+    low, high = next(span for kind, span in PRICES.items() if kind in noun.classes)
+    amount = draw.random.randint(low, high) * (10 if low >= 20 else 1)  # noqa: PLR2004 - dear things cost round sums
     draw.note("verb", "cost/kosten", noun.english)
     text = ("cost", "kosten") if plural else ("costs", "kostet")
     return pair(f"{phrase.english()} {text[0]} {amount} euros", f"{phrase.german('nom')} {text[1]} {amount} Euro")
@@ -186,9 +195,9 @@ def _measured(draw: Draw) -> Pair:
 
 def since(draw: Draw) -> Pair:
     """She has been learning Italian for two years."""
-    chosen = verb(draw, "l" if draw.chance(0.3) else "h" if draw.chance(0.5) else "a", forbidden="x" if draw.chance(0) else "-")
+    chosen = verb(draw, draw.one("lha"))
     while chosen.english.base not in LASTING:
-        chosen = verb(draw, "lah")
+        chosen = verb(draw, draw.one("lha"))
     made = clause(draw, chosen, draw.subject(), habit=True, extras=0.1).but(manner=None)
     span = draw.one(DURATIONS)
     third = made.subject.person == 3 and not made.subject.is_plural  # noqa: PLR2004 - grammatical person
@@ -211,7 +220,7 @@ def weather(draw: Draw) -> Pair:
     if tense == "progressive":
         return pair(english.statement(made), german.statement(made.but(adverb=Adverbial("", "gerade", ""))))
     if tense == "present":
-        return pair(*told(made.but(adverb=draw.adverbial("freq"), time=None)))
+        return pair(*told(made.but(adverb=draw.one(SOMETIMES), time=None)))
     made = made.but(time=draw.adverbial(tense, f"{tense}-hour"), negated=draw.chance(0.15))
     return pair(*told(made.but(time_first=not made.negated and draw.chance(0.4))))
 
@@ -246,7 +255,7 @@ def with_name(draw: Draw) -> Pair:
 def how_many(draw: Draw) -> Pair:
     """How many books did you buy?"""
     while True:
-        made = past(draw, draw.subject(), timed=draw.chance(0.4), extras=0.0)
+        made = past(draw, draw.subject(asked=True), timed=draw.chance(0.4), extras=0.0)
         phrase = made.complements[0].phrase if len(made.complements) == 1 else None
         if not isinstance(phrase, NounPhrase) or made.complements[0].case != "acc" or made.complements[0].german_preposition:
             continue

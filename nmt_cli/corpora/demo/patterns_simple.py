@@ -5,7 +5,7 @@ from __future__ import annotations
 from nmt_cli.corpora.demo import clause as english
 from nmt_cli.corpora.demo import german_clause as german
 from nmt_cli.corpora.demo.draw import Draw
-from nmt_cli.corpora.demo.drawn_clauses import clause, verb
+from nmt_cli.corpora.demo.drawn_clauses import clause, negative, verb
 from nmt_cli.corpora.demo.lexicon import Adverbial
 from nmt_cli.corpora.demo.noun_phrase import Pronoun, Question
 from nmt_cli.corpora.demo.sentences import Pair, future, habit, pair, past, state, told, wish
@@ -23,7 +23,7 @@ def habitual(draw: Draw) -> Pair:
 
 def stative(draw: Draw) -> Pair:
     """My brother needs a new bicycle."""
-    return pair(*told(clause(draw, verb(draw, "swl"), draw.subject(), negated=draw.chance(0.25))))
+    return pair(*told(clause(draw, verb(draw, "sl"), draw.subject(), negated=draw.chance(0.25))))
 
 
 def ongoing(draw: Draw) -> Pair:
@@ -56,7 +56,7 @@ def modal(draw: Draw) -> Pair:
 
 def modal_past(draw: Draw) -> Pair:
     """She had to wait for the bus yesterday."""
-    chosen = verb(draw, "aem")
+    chosen = verb(draw, "aem", forbidden="i")
     modal_verb = draw.one(("can", "have to", "want to"))
     made = clause(draw, chosen, draw.subject(), tense="past", modal=modal_verb, negated=modal_verb == "can")
     return pair(*told(made.but(time=draw.time("past", chosen), time_first=draw.chance(0.3))))
@@ -65,7 +65,7 @@ def modal_past(draw: Draw) -> Pair:
 def experience(draw: Draw) -> Pair:
     """They have already sold their house."""
     adverb = draw.one(EXPERIENCES)
-    chosen = verb(draw, "aem")
+    chosen = verb(draw, "am", forbidden="xi") if adverb.english == "never" else verb(draw, "aem")
     made = clause(draw, chosen, draw.subject(), tense="perfect", adverb=adverb, habit=adverb.english == "never")
     return pair(*told(made))
 
@@ -79,7 +79,7 @@ def not_done(draw: Draw) -> Pair:
 
 def not_usual(draw: Draw) -> Pair:
     """My father never drinks beer."""
-    chosen = verb(draw, "aemh", forbidden="x")
+    chosen = verb(draw, "aemh", forbidden="xi")
     made = clause(draw, chosen, draw.subject(), habit=True, adverb=Adverbial("never", "nie", ""))
     return pair(*told(made))
 
@@ -92,60 +92,63 @@ def not_possible(draw: Draw) -> Pair:
 
 def will_not(draw: Draw) -> Pair:
     """She won't sell her car next year."""
-    made = future(draw, draw.subject(), extras=0.0).but(negated=True)
-    return pair(*told(made))
+    made = future(draw, draw.subject(), extras=0.0)
+    return pair(*told(negative(made)))
 
 
 def yes_no_usual(draw: Draw) -> Pair:
     """Does your sister often go to the cinema?"""
-    made = habit(draw, draw.subject())
+    made = habit(draw, draw.subject(asked=True))
+    while made.adverb is not None and made.adverb.english == "rarely":
+        made = made.but(adverb=draw.adverbial("freq"))
     return pair(english.question(made), german.question(made), "?")
 
 
 def yes_no_past(draw: Draw) -> Pair:
     """Did you lose your wallet yesterday?"""
-    made = past(draw, draw.subject())
+    made = past(draw, draw.subject(asked=True))
     return pair(english.question(made), german.question(made), "?")
 
 
 def yes_no_modal(draw: Draw) -> Pair:
     """Can you help my neighbor tomorrow?"""
-    subject = YOU if draw.chance(0.4) else draw.subject()
+    subject = YOU if draw.chance(0.4) else draw.subject(asked=True)
     made = wish(draw, subject, modals=("can", "have to", "want to", "would like to"))
     return pair(english.question(made), german.question(made), "?")
 
 
 def yes_no_state(draw: Draw) -> Pair:
     """Do you like chocolate?"""
-    made = clause(draw, verb(draw, "swl"), draw.subject())
+    made = clause(draw, verb(draw, "sl"), draw.subject(asked=True))
     return pair(english.question(made), german.question(made), "?")
 
 
 def asked_why(draw: Draw) -> Pair:
     """Why did they sell their house?"""
-    made = past(draw, draw.subject(), timed=draw.chance(0.4)).but(negated=draw.chance(0.2))
+    made = past(draw, draw.subject(asked=True), timed=draw.chance(0.4))
+    made = negative(made) if draw.chance(0.2) else made
     return pair(english.question(made, "why"), german.question(made, "warum"), "?")
 
 
 def asked_when(draw: Draw) -> Pair:
     """When did your uncle buy the boat?"""
-    made = past(draw, draw.subject(), timed=False, extras=0.4)
+    made = past(draw, draw.subject(asked=True), timed=False, extras=0.4)
     if draw.chance(0.4):
-        made = future(draw, draw.subject(), extras=0.4).but(time=None)
+        made = future(draw, draw.subject(asked=True), extras=0.4).but(time=None)
     return pair(english.question(made, "when"), german.question(made, "wann"), "?")
 
 
 def asked_where(draw: Draw) -> Pair:
     """Where did she buy the blue dress?"""
     while True:
-        made = past(draw, draw.subject(), timed=draw.chance(0.4))
+        made = past(draw, draw.subject(asked=True), timed=draw.chance(0.4))
         if made.place is None:
             return pair(english.question(made, "where"), german.question(made, "wo"), "?")
 
 
 def asked_how_often(draw: Draw) -> Pair:
     """How often do you visit your grandparents?"""
-    made = clause(draw, verb(draw, "amh", forbidden="x"), draw.subject(), habit=True).but(manner=None)
+    made = clause(draw, verb(draw, "amh", forbidden="xi"), draw.subject(asked=True), habit=True).but(manner=None)
     return pair(english.question(made, "how often"), german.question(made, "wie oft"), "?")
 
 
@@ -158,7 +161,7 @@ def asked_who(draw: Draw) -> Pair:
 def asked_which(draw: Draw) -> Pair:
     """Which book did you read last week?"""
     while True:
-        made = past(draw, draw.subject(), timed=draw.chance(0.6), extras=0.1)
+        made = past(draw, draw.subject(asked=True), timed=draw.chance(0.6), extras=0.1)
         one = made.complements[-1] if len(made.complements) == 1 else None
         if one is None or one.german_preposition or one.case != "acc" or made.verb.english.rest:
             continue
@@ -179,7 +182,8 @@ def command(draw: Draw) -> Pair:
 
 def prohibition(draw: Draw) -> Pair:
     """Don't forget your umbrella!"""
-    made = clause(draw, verb(draw, "aem"), YOU, negated=True, extras=0.0)
+    chosen = verb(draw, "e", mark="i", forbidden="x") if draw.chance(0.3) else verb(draw, "aem", mark="Q")
+    made = negative(clause(draw, chosen, YOU, extras=0.0), known=True)
     return pair(f"don't {english.infinitive(made)}", german.command(made), "!")
 
 
@@ -200,7 +204,7 @@ def _after_reflexive(words: str) -> str:
 def proposal(draw: Draw) -> Pair:
     """Let's cook soup this evening!"""
     while True:
-        made = clause(draw, verb(draw, "aem", mark="C"), Pronoun("we"), extras=0.3).but(company=None)
+        made = clause(draw, verb(draw, "aem", mark="C", forbidden="i"), Pronoun("we"), extras=0.3).but(company=None)
         if not made.verb.german.reflexive:
             break
     made = made.but(time=draw.time("future", made.verb)) if draw.chance(0.7) else made
@@ -209,7 +213,7 @@ def proposal(draw: Draw) -> Pair:
 
 def pleasure(draw: Draw) -> Pair:
     """My grandmother likes to bake cookies."""
-    made = clause(draw, verb(draw, "amh", forbidden="x"), draw.subject(), habit=True, extras=0.4)
+    made = clause(draw, verb(draw, "amh", forbidden="xi"), draw.subject(), habit=True, extras=0.4)
     third = english.english.third_person("like") if made.subject.person == 3 and not made.subject.is_plural else "like"  # noqa: PLR2004
     text = f"{made.subject.english()} {third} to {english.infinitive(made)}"
     return pair(text, german.statement(made.but(adverb=GLADLY)))

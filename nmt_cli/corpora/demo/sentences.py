@@ -24,6 +24,9 @@ BE = Verb(
 HAVE = Verb(
     english_forms.verb("have", "had", ""), german_verbs.verb("haben", "", "gehabt", "", "hab"), "s", (), frozenset()
 )
+GRADES = (("", ""), ("very ", "sehr "), ("very ", "sehr "), ("really ", "wirklich "), ("so ", "so "), ("too ", "zu "))
+EXCESSIVE = set("big small old young expensive heavy hot cold spicy sweet loud slow difficult boring long short dark".split())
+UNGRADED = {"broken", "wonderful", "empty", "full", "lost"}
 STATES = ("tired", "hungry", "thirsty", "sick", "nervous", "happy", "sad", "angry", "busy")
 
 
@@ -52,15 +55,15 @@ def past(draw: Draw, subject: Phrase, *, timed: bool = True, extras: float = 0.3
     return made.but(time=draw.time("past", chosen)) if timed else made
 
 
-def future(draw: Draw, subject: Phrase, *, extras: float = 0.3) -> Clause:
+def future(draw: Draw, subject: Phrase, *, extras: float = 0.3, mark: str = "") -> Clause:
     """Something that will happen."""
-    chosen = verb(draw, "aem")
+    chosen = verb(draw, "aem", mark=mark, forbidden="i")
     return clause(draw, chosen, subject, tense="future", time=draw.time("future", chosen), extras=extras)
 
 
-def habit(draw: Draw, subject: Phrase, *, extras: float = 0.3) -> Clause:
+def habit(draw: Draw, subject: Phrase, *, extras: float = 0.3, mark: str = "") -> Clause:
     """Something that happens again and again: with a time or with an adverb of frequency."""
-    chosen = verb(draw, "aemh", forbidden="x")
+    chosen = verb(draw, "aemhw", mark=mark, forbidden="xi")
     made = clause(draw, chosen, subject, habit=True, extras=extras)
     if chosen.aspect == "e" or draw.chance(0.45):
         return made.but(adverb=draw.adverbial("freq"), manner=None)
@@ -69,7 +72,7 @@ def habit(draw: Draw, subject: Phrase, *, extras: float = 0.3) -> Clause:
 
 def wish(draw: Draw, subject: Phrase, *, modals: tuple[str, ...] = (), negated: bool = False) -> Clause:
     """Something that one can, should, must or wants to do."""
-    chosen = verb(draw, "aemh")
+    chosen = verb(draw, "aemh", forbidden="io")
     modal = draw.one(modals or ("can", "should", "have to", "want to", "would like to"))
     made = clause(draw, chosen, subject, modal=modal, negated=negated)
     return made.but(time=draw.time("future", chosen)) if draw.chance(0.5) else made
@@ -80,6 +83,19 @@ def state(draw: Draw, subject: Phrase, *, tense: str = "present") -> Clause:
     word = draw.one(STATES)
     adjective = next(one for one in draw.words.adjectives if one.english == word)
     return Clause(subject, BE, tense=tense, predicate=(word, adjective.german))
+
+
+def reason(draw: Draw, subject: Phrase, kind: str, *, tense: str = "present") -> Clause:
+    """Why somebody does (good) or does not do (bad) something, or a state in which one rests."""
+    one = draw.one([one for one in draw.words.reasons if kind in one.kinds])
+    return Clause(subject, BE if one.verb == "be" else HAVE, tense=tense, predicate=(one.english, one.german))
+
+
+def grade(draw: Draw, adjective: str) -> Pair:
+    """Very, too, really, so or nothing before an adjective: too only before what can be too much."""
+    if adjective in UNGRADED:
+        return "", ""
+    return draw.one(GRADES if adjective in EXCESSIVE else GRADES[:-1])
 
 
 def event(draw: Draw, subject: Phrase, *, extras: float = 0.2) -> Clause:
