@@ -147,6 +147,7 @@ def new_directory(target: Path, *, manifest: str, kind: str, force: bool = False
         MachineError: the disk refuses.
     """
     refuse_existing(target, manifest=manifest, kind=kind, force=force)
+    made = [folder for folder in target.parents if not folder.exists()]
     with writing_to(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -159,6 +160,9 @@ def new_directory(target: Path, *, manifest: str, kind: str, force: bool = False
             _swap(scratch, target)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            for folder in made:
+                folder.rmdir()
         raise
     sync_directory(target.parent)
 

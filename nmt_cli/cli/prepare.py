@@ -24,15 +24,15 @@ def prepare(
     source_lang: Annotated[str | None, typer.Option(help="Language code of the source, such as en.")] = None,
     target_lang: Annotated[str | None, typer.Option(help="Language code of the target, such as de.")] = None,
     valid_source: Annotated[
-        HeldOut, typer.Option(help="Validation sentences; every line is kept. [default: held out of --source]")
+        HeldOut, typer.Option(help="Validation sentences; every line is kept. Default: held out of --source.")
     ] = None,
     valid_target: Annotated[HeldOut, typer.Option(help="Their translations.")] = None,
     test_source: Annotated[
-        HeldOut, typer.Option(help="Test sentences. [default: held out of --source, unless --valid-source is given]")
+        HeldOut, typer.Option(help="Test sentences. Default: held out of --source, unless --valid-source is given.")
     ] = None,
     test_target: Annotated[HeldOut, typer.Option(help="Their translations.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder to write. [default: data/NAME, or data/STEM-SOURCE-TARGET]")
+        Path | None, typer.Option(help="Folder to write. Default: data/NAME, or data/STEM-en-de for files of your own.")
     ] = None,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Lower-case both sides; cannot be undone.")] = False,
     moses: Annotated[
@@ -63,7 +63,6 @@ def prepare(
     if name is not None:
         if own or source_lang or target_lang:
             raise UsageError(f"{name!r} names a corpus with files of its own; give either a name or --source")
-        catalogue.check_name(name)
         done = catalogue.prepare_catalogued(name, out or Path("data") / name, settings, force=force)
     else:
         files = corpus_files((source, target), (valid_source, valid_target), (test_source, test_target))

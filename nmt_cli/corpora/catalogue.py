@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nmt_cli.config import CleaningConfig
 from nmt_cli.corpora.preparing import Languages, PrepareConfig, prepare_splits
 from nmt_cli.corpora.report import Preparation
 from nmt_cli.errors import UsageError
@@ -30,9 +31,11 @@ def prepare_catalogued(name: str, out: Path, config: PrepareConfig, *, force: bo
     """Write the data folder of a corpus in the catalogue, split as its makers split it.
 
     Raises:
-        UsageError: an unknown name, or `out` may not be replaced.
+        UsageError: an unknown name, settings of cleaning, or `out` may not be replaced.
     """
     check_name(name)
+    if config.cleaning != CleaningConfig():
+        raise UsageError(f"{name}: comes clean and split; settings of cleaning are for files of your own")
     from nmt_cli.corpora.demo.corpus import demo_corpus
 
     corpus = demo_corpus()
