@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 import re
 from collections.abc import Iterable, Iterator
@@ -15,7 +16,8 @@ from nmt_cli.subwords.segmenter import END, PAD, SPACE_MARK, STAND_INS, UNKNOWN
 
 LONGEST_STRETCH = 2_000
 """Characters of a line that learning reads at a time; a longer line is read in stretches."""
-NOT_LEARNED = re.compile(f"[\0{SPACE_MARK}{STAND_INS[0]}-{STAND_INS[-1]}]")
+NOT_LEARNED = re.compile(f"[\0\u2585{SPACE_MARK}{STAND_INS[0]}-{STAND_INS[-1]}]")
+"""SentencePiece stops at NUL and leaves out every line with U+2585; the others are ours to carry U+2581."""
 
 
 def learn_subwords(
@@ -37,8 +39,12 @@ def learn_subwords(
     stretches = [stretch for line in lines for stretch in _stretches(line)]
     if not stretches:
         raise DataError("there is no text to learn subwords from")
-    size = _train(stretches, path, vocab_size=vocab_size, algorithm=algorithm, coverage=character_coverage)
-    path.with_suffix(".vocab").chmod(0o644)
+    model = _train(stretches, vocab_size=vocab_size, algorithm=algorithm, coverage=character_coverage)
+    path.write_bytes(model)
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    size = int(processor.get_piece_size())
+    pieces = "".join(f"{processor.id_to_piece(i)}\t{processor.get_score(i):g}\n" for i in range(size))
+    path.with_suffix(".vocab").write_text(pieces, encoding="utf-8", newline="\n")
     return size
 
 
@@ -50,11 +56,12 @@ def _stretches(line: str) -> Iterator[str]:
             yield stretch
 
 
-def _train(stretches: list[str], path: Path, *, vocab_size: int, algorithm: str, coverage: float) -> int:
+def _train(stretches: list[str], *, vocab_size: int, algorithm: str, coverage: float) -> bytes:
+    model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(stretches),
-            model_prefix=str(path.with_suffix("")),
+            model_writer=model,  # given a path, it would write that path into the model
             model_type=algorithm,
             vocab_size=vocab_size,
             hard_vocab_limit=False,
@@ -74,8 +81,7 @@ def _train(stretches: list[str], path: Path, *, vocab_size: int, algorithm: str,
         needed = re.search(r"(\d+) vs (\d+)", str(error))
         reason = f"; this text needs at least {needed.group(2)}" if needed else f": {str(error).splitlines()[0]}"
         raise DataError(f"subwords cannot be learned with a vocabulary of {vocab_size:,}{reason}") from None
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
-    return int(processor.get_piece_size())
+    return model.getvalue()
 
 
 def sample_lines(lines: Iterable[str], *, limit: int, seed: int) -> list[str]:
