@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from nmt_cli.corpora.demo import english
 from nmt_cli.corpora.demo.lexicon import Adverbial, Verb
 from nmt_cli.corpora.demo.noun_phrase import NounPhrase, Phrase
+from nmt_cli.corpora.demo.word_lists import listed
 
 # modal: positive present, positive past; None where the negative is made with do
 MODALS = {
@@ -16,11 +17,13 @@ MODALS = {
     "want to": ("", ""),
     "would like to": ("would like to", ""),
 }
-NEGATIVE = {
-    **{"can": "can't", "could": "couldn't", "should": "shouldn't", "will": "won't", "do": "don't", "does": "doesn't"},
-    **{"did": "didn't", "is": "isn't", "are": "aren't", "was": "wasn't", "were": "weren't", "has": "hasn't"},
-    **{"have": "haven't", "am": "am not"},
-}
+NEGATIVE = dict(
+    pair.split(":")
+    for pair in listed(
+        "can:can't could:couldn't should:shouldn't will:won't do:don't does:doesn't did:didn't is:isn't "
+        "are:aren't was:wasn't were:weren't has:hasn't have:haven't"
+    )
+) | {"am": "am not"}
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,18 @@ class Clause:
         return replace(self, **changes)  # type: ignore[arg-type]  # fields by name, checked by dataclasses
 
 
+def third(subject: Phrase) -> bool:
+    """Whether the subject asks for the third person singular."""
+    return subject.person == 3 and not subject.is_plural  # noqa: PLR2004 - grammatical person
+
+
+def agree(subject: Phrase, head: str) -> str:
+    """The present of a verb beside its subject: he has, they have, I am."""
+    if head == "be":
+        return english.be(subject.person, plural=subject.is_plural)
+    return english.third_person(head) if third(subject) else head
+
+
 def statement(clause: Clause) -> str:
     """The English main clause, its time in front when `time_first`."""
     auxiliary, main = verb_group(clause, inverted=False)
@@ -89,28 +104,30 @@ def _auxiliary(clause: Clause, auxiliary: str) -> list[str]:
 
 def verb_group(clause: Clause, *, inverted: bool) -> tuple[str, str]:
     """The auxiliary, empty where there is none, and the verb with its particle."""
-    verb = clause.verb.english
-    subject = clause.subject
-    third = subject.person == 3 and not subject.is_plural  # noqa: PLR2004 - grammatical person
-    past = clause.tense == "past"
+    verb, subject = clause.verb.english, clause.subject
     if clause.modal:
-        return _modal_group(clause, third=third, inverted=inverted)
+        return _modal_group(clause, inverted=inverted)
     if clause.tense == "future":
         return "will", verb.base
     if clause.tense == "perfect":
-        return ("has" if third else "have"), join([verb.participle, verb.rest])
+        return agree(subject, "have"), join([verb.participle, verb.rest])
     if clause.tense == "progressive":
-        doing = english.progressive(verb.head)
-        return english.be(subject.person, plural=subject.is_plural), join([doing, verb.rest])
+        return agree(subject, "be"), join([english.progressive(verb.head), verb.rest])
+    return _simple_group(clause, inverted=inverted)
+
+
+def _simple_group(clause: Clause, *, inverted: bool) -> tuple[str, str]:
+    """Present and past in one word, or with do in negations and questions."""
+    verb, subject = clause.verb.english, clause.subject
+    past = clause.tense == "past"
     if verb.head == "be":
         return english.be(subject.person, plural=subject.is_plural, past=past), verb.rest
     if clause.negated or inverted:
-        return ("did" if past else "does" if third else "do"), verb.base
-    finite = verb.past if past else english.third_person(verb.head) if third else verb.head
-    return "", join([finite, verb.rest])
+        return ("did" if past else agree(subject, "do")), verb.base
+    return "", join([verb.past if past else agree(subject, verb.head), verb.rest])
 
 
-def _modal_group(clause: Clause, *, third: bool, inverted: bool) -> tuple[str, str]:
+def _modal_group(clause: Clause, *, inverted: bool) -> tuple[str, str]:
     past = clause.tense == "past"
     base = clause.verb.english.base
     if clause.modal == "would like to":
@@ -119,9 +136,9 @@ def _modal_group(clause: Clause, *, third: bool, inverted: bool) -> tuple[str, s
     if present:
         return (preterite if past else present), base
     if clause.negated or inverted:
-        return ("did" if past else "does" if third else "do"), f"{clause.modal} {base}"
+        return ("did" if past else agree(clause.subject, "do")), f"{clause.modal} {base}"
     head, _, to = clause.modal.partition(" ")
-    finite = {"have": "had", "want": "wanted"}[head] if past else english.third_person(head) if third else head
+    finite = {"have": "had", "want": "wanted"}[head] if past else agree(clause.subject, head)
     return "", f"{finite} {to} {base}"
 
 

@@ -3,35 +3,49 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nmt_cli.corpora.demo import patterns_complex, patterns_describe, patterns_numbers, patterns_simple
+from nmt_cli.corpora.demo import (
+    patterns_complex,
+    patterns_describe,
+    patterns_infinitive,
+    patterns_numbers,
+    patterns_places,
+    patterns_simple,
+    patterns_talk,
+)
 from nmt_cli.corpora.demo.draw import Draw
 from nmt_cli.corpora.demo.sentences import Pattern
 
 N_TRAIN = 66_000
 N_HELD_OUT = 1_000
 RESERVED_PERCENT = 8
+FAMILIAR = 10
 FREE_NOUNS = 4  # a verb or adjective with no more nouns than this keeps them all in train
 
-S, C, D, N = patterns_simple, patterns_complex, patterns_describe, patterns_numbers
+S, C, Z, D = patterns_simple, patterns_complex, patterns_infinitive, patterns_describe
+P, N, T = patterns_places, patterns_numbers, patterns_talk
 # How often each pattern takes its turn in a round of a hundred or so.
-WEIGHTS: dict[Pattern, int] = {
-    **{S.habitual: 5, S.stative: 4, S.ongoing: 5, S.happened: 5, S.happened_first: 4, S.will_happen: 4, S.modal: 4},
-    **{S.modal_past: 3, S.experience: 4, S.not_done: 3, S.not_usual: 2, S.not_possible: 3, S.will_not: 2},
-    **{S.yes_no_usual: 3, S.yes_no_past: 3, S.yes_no_modal: 3, S.yes_no_state: 1, S.asked_why: 2, S.asked_when: 2},
-    **{S.asked_where: 2, S.asked_how_often: 2, S.asked_who: 2, S.asked_which: 2, S.command: 2, S.prohibition: 1},
-    **{S.request: 2, S.proposal: 2, S.pleasure: 3, S.feeling: 2},
-    **{C.because: 4, C.although: 2, C.thought: 4, C.whether: 2, C.when_state: 3, C.if_weather: 3, C.before_that: 2, C.meanwhile: 3},
-    **{C.as_child: 2, C.relative_subject: 3, C.relative_object: 3, C.knows_who: 2, C.and_then: 3, C.but_not: 2},
-    **{C.for_reason: 2, C.in_order_to: 3, C.tried_to: 3, C.it_is_good_to: 2, C.no_wish_to: 2, C.told_by: 2},
-    **{C.asked_to: 2},
-    **{D.looks: 3, D.asked_looks: 2, D.joined_looks: 2, D.compared: 3, D.superlative: 1, D.introduced: 2, D.owned: 3},
-    **{D.there_is: 2, D.located: 3, D.whereabouts: 2, D.belongs: 2, D.somebodys: 3, D.tastes: 1, D.gone: 1},
-    **{D.material: 2},
-    **{N.timetable: 2, N.asked_timetable: 1, N.by_the_clock: 3, N.dated: 2, N.did_on: 2, N.price: 3, N.asked_price: 2},
-    **{N.age: 2, N.amount: 3, N.since: 3, N.weather: 2, N.temperature: 2, N.fixed: 2, N.with_name: 2, N.how_many: 2},
+TURNS: dict[int, tuple[Pattern, ...]] = {
+    5: (*(S.habitual, S.ongoing, S.happened),),
+    4: (*(S.stative, S.happened_first, S.will_happen, S.modal, S.experience, C.because, C.thought),),
+    3: (
+        *(S.modal_past, S.not_done, S.not_possible, S.yes_no_usual, S.yes_no_past, S.yes_no_modal),
+        *(S.pleasure, C.when_state, C.if_weather, C.meanwhile, C.relative_subject, C.relative_object),
+        *(C.and_then, Z.in_order_to, Z.tried_to, D.looks, D.compared, D.owned, P.located, D.somebodys),
+        *(N.by_the_clock, N.price, N.amount, N.since),
+    ),
+    2: (
+        *(S.not_usual, S.will_not, S.asked_why, S.asked_when, S.asked_where, S.asked_how_often),
+        *(S.asked_who, S.asked_which, S.command, S.request, S.proposal, S.feeling, C.although, C.whether),
+        *(C.before_that, C.as_child, C.knows_who, C.but_not, C.for_reason, Z.it_is_good_to, Z.no_wish_to),
+        *(C.told_by, Z.asked_to, C.why_he_who, C.thought_why, D.asked_looks, D.joined_looks, D.introduced),
+        *(P.there_is, P.whereabouts, D.belongs, P.between, N.timetable, N.dated, N.did_on, N.asked_price),
+        *(N.age, T.weather, T.temperature, T.fixed, T.with_name, N.how_many),
+    ),
+    1: (*(S.yes_no_state, S.prohibition, D.superlative, D.tastes, D.gone, N.asked_timetable),),
 }
 
 
@@ -76,12 +90,26 @@ def demo_examples(*, seed: int = 1) -> dict[str, list[Example]]:
             break
     draw.random.shuffle(train)
     draw.random.shuffle(held_out)
+    known = _familiar(train)
+    held_out = [one for one in held_out if known.issuperset(_words(one))]
     return {"train": train, "valid": held_out[:N_HELD_OUT], "test": held_out[N_HELD_OUT : 2 * N_HELD_OUT]}
+
+
+def _words(example: Example) -> list[str]:
+    """The words of both sides with their language, without capitals and punctuation."""
+    sides = (("en", example.source), ("de", example.target))
+    return [f"{side} {word.strip('.,?!')}" for side, text in sides for word in text.lower().split()]
+
+
+def _familiar(train: list[Example]) -> set[str]:
+    """The words that occur often enough in train to be learned: held-out is their company, not the words."""
+    counts = Counter(word for one in train for word in _words(one))
+    return {word for word, count in counts.items() if count >= FAMILIAR}
 
 
 def _distinct(draw: Draw) -> Iterator[Example]:
     """Examples without end, no sentence of either side twice, whatever its capitals."""
-    turns = [pattern for pattern, weight in WEIGHTS.items() for _ in range(weight)]
+    turns = [pattern for often, patterns in TURNS.items() for pattern in patterns for _ in range(often)]
     seen: set[str] = set()
     while True:
         for pattern in turns:
@@ -107,7 +135,9 @@ def _partners(draw: Draw, kind: str, word: str) -> tuple[object, ...]:
     if kind == "adjective":
         classes = next(one.classes for one in draw.words.adjectives if one.english == word)
         return draw.nouns(classes)
-    classes = frozenset().union(*(slot.classes for one in draw.words.verbs if one.key == word for slot in one.slots[-1:]))
+    classes = frozenset().union(
+        *(slot.classes for one in draw.words.verbs if one.key == word for slot in one.slots[-1:])
+    )
     if not classes:
         return draw.words.nouns
     towns = draw.names["city"] + draw.names["country"] if classes & {"city", "country"} else []

@@ -9,6 +9,7 @@ from typing import TypeVar
 from nmt_cli.corpora.demo import german_nouns
 from nmt_cli.corpora.demo.lexicon import Adjective, Adverbial, Lexicon, Noun, Verb, lexicon
 from nmt_cli.corpora.demo.noun_phrase import Name, NounPhrase, Phrase, Pronoun
+from nmt_cli.corpora.demo.word_lists import listed
 
 T = TypeVar("T")
 
@@ -18,11 +19,13 @@ POSSESSIVES = ("my", "my", "my", "my", "your", "your", "our", "our", "his", "her
 SPOUSES = {"wife": ("my", "his", "your"), "husband": ("my", "her", "your")}
 MALE = frozenset({"his"})
 THE = frozenset(
-    "inroom onroom part transit sight heating lighting wall outside atwater square stop building workplace "
-    "town test attend landmark flight outdoor event eatery contest prize".split()
+    listed(
+        "inroom onroom part transit sight heating lighting wall outside atwater square stop building "
+        "workplace town test attend landmark flight outdoor event eatery contest prize"
+    )
 )
-INDEFINITE = frozenset("food fruit drink dish readable writable media song gift drawable knittable plant".split())
-OWNED = frozenset("vehicle clothes headwear pairwear portable device instrument bag home travel toy pet date".split())
+INDEFINITE = frozenset(listed("food fruit drink dish readable writable media song gift drawable knittable plant"))
+OWNED = frozenset(listed("vehicle clothes headwear pairwear portable device instrument bag home travel toy pet date"))
 
 
 class Draw:
@@ -39,7 +42,9 @@ class Draw:
         self._adjectives = {
             noun: tuple(one for one in self.words.adjectives if one.classes & noun.classes) for noun in self.words.nouns
         }
-        self.names = {kind: [row for row in self.words.names if row[2] == kind] for kind in ("f", "m", "city", "country")}
+        self.names = {
+            kind: [row for row in self.words.names if row[2] == kind] for kind in ("f", "m", "city", "country")
+        }
 
     def chance(self, probability: float) -> bool:
         """True with a probability."""
@@ -131,7 +136,9 @@ class Draw:
         self.note("adjective", chosen.english, noun.english)
         return chosen
 
-    def thing(self, noun: Noun, subject: Phrase, verb: Verb, *, habit: bool = False, adjectives: float = 0.25) -> NounPhrase:
+    def thing(
+        self, noun: Noun, subject: Phrase, verb: Verb, *, habit: bool = False, adjectives: float = 0.25
+    ) -> NounPhrase:
         """The noun as an object of the verb, with a determiner and sometimes an adjective."""
         determiner, plural = self._determiner(noun, subject, verb, habit=habit)
         mass = not noun.german_plural
@@ -147,37 +154,48 @@ class Draw:
         return self.one((("two", "zwei"), ("three", "drei"), ("four", "vier"), ("five", "fünf"), ("six", "sechs")))
 
     def _determiner(self, noun: Noun, subject: Phrase, verb: Verb, *, habit: bool) -> tuple[str, bool]:
-        classes = noun.classes
-        if "b" in verb.marks:
+        """The determiner and whether the plural follows it."""
+        classes, marks = noun.classes, verb.marks
+        if "b" in marks:
             return "", bool(noun.german_plural) and "instrument" not in classes
-        if "family" in classes:
-            own = subject.own if self.chance(0.75) else "my"
-            return (own if own in SPOUSES.get(noun.english, POSSESSIVES) else "my"), "pluralonly" in classes
         if not noun.german_plural:
-            if "d" in verb.marks:
-                return "the", False
-            return self._mass_determiner(classes, habit=habit), False
-        plural = "p" in verb.marks or ("-" not in verb.marks and self.chance(0.8 if "bits" in classes else 0.2))
-        if "g" in verb.marks and not classes & {"person", "dish"}:
+            return ("the" if "d" in marks else self._mass_determiner(classes, habit=habit)), False
+        if "g" in marks and not classes & {"person", "dish"}:
             return "", True
-        if "pairwear" in classes:
-            return self.one((subject.own, subject.own, "the", "these")).replace("these", "this"), True
-        if "mine" in classes:
-            return subject.own if self.chance(0.7) else "my", plural
-        if "d" in verb.marks and not classes & THE:
-            return self._known_determiner(noun, subject), plural or "pairwear" in classes
-        if classes & {"person", "animal"}:
-            return self._living_determiner(noun, subject, verb, plural=plural), plural
+        plural = "p" in marks or ("-" not in marks and self.chance(0.8 if "bits" in classes else 0.2))
+        if classes & {"family", "person", "animal"}:
+            return self._living_determiner(noun, subject, verb, plural=plural)
         if classes & THE:
             return ("this" if classes & {"sight", "event", "attend"} and self.chance(0.15) else "the"), False
+        if "d" in marks or "pairwear" in classes:
+            return self._known_determiner(noun, subject), plural or "pairwear" in classes
+        return self._thing_determiner(noun, subject, verb, habit=habit, plural=plural)
+
+    def _thing_determiner(
+        self, noun: Noun, subject: Phrase, verb: Verb, *, habit: bool, plural: bool
+    ) -> tuple[str, bool]:
+        classes = noun.classes
         if habit and classes & INDEFINITE:
-            return ("", True) if plural or "food" in classes and "dish" not in classes else ("a", False)
+            return ("", True) if plural or ("food" in classes and "dish" not in classes) else ("a", False)
         if plural:
-            return self.one(("the", "these", "", "some", "many" if not habit else "", "")).replace("these", "this"), True
+            return self.one(("the", "this", "", "some", "" if habit else "many", "")), True
         may_own = "n" not in verb.marks and not ("female" in classes and subject.own in MALE)
         if classes & OWNED and may_own and self.chance(0.5):
             return subject.own, False
         return self.one(("the", "the", "a", "a", "this")), False
+
+    def _living_determiner(self, noun: Noun, subject: Phrase, verb: Verb, *, plural: bool) -> tuple[str, bool]:
+        classes = noun.classes
+        if "family" in classes:
+            own = subject.own if self.chance(0.75) else "my"
+            return (own if own in SPOUSES.get(noun.english, POSSESSIVES) else "my"), "pluralonly" in classes
+        if "mine" in classes:
+            return (subject.own if self.chance(0.7) else "my"), plural
+        if classes & {"own", "pet"} and "n" not in verb.marks and self.chance(0.5):
+            return subject.own, plural
+        if "n" in verb.marks and self.chance(0.4):
+            return ("" if plural else "a"), plural
+        return "the", plural
 
     def _known_determiner(self, noun: Noun, subject: Phrase) -> str:
         own = noun.classes & (OWNED | {"own"}) and not ("female" in noun.classes and subject.own in MALE)
@@ -187,13 +205,6 @@ class Draw:
         if "language" in classes or "sport" in classes or habit:
             return ""
         return "the" if "payable" in classes or self.chance(0.2) else ""
-
-    def _living_determiner(self, noun: Noun, subject: Phrase, verb: Verb, *, plural: bool) -> str:
-        if noun.classes & {"own", "pet"} and "n" not in verb.marks and self.chance(0.5):
-            return subject.own
-        if "n" in verb.marks and self.chance(0.4):
-            return "" if plural else "a"
-        return "the"
 
     def place_of(self, noun: Noun, *, direction: bool) -> tuple[str, str]:
         """Where (or where to) a noun of a class of places is: both texts."""

@@ -156,7 +156,9 @@ def _recipient(draw: Draw, subject: Phrase) -> Phrase:
 
 def _pronoun(draw: Draw, subject: Phrase) -> Pronoun:
     word = subject.english()
-    others = [one for one in ("I", "you", "he", "she", "we", "they") if one != word and one not in AGREEING.get(word, ())]
+    others = [
+        one for one in ("I", "you", "he", "she", "we", "they") if one != word and one not in AGREEING.get(word, ())
+    ]
     return Pronoun(draw.one(others))
 
 

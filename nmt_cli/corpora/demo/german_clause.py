@@ -5,7 +5,7 @@ from __future__ import annotations
 from nmt_cli.corpora.demo.clause import Clause, Complement, join
 from nmt_cli.corpora.demo.german_nouns import prepositional
 from nmt_cli.corpora.demo.german_verbs import REFLEXIVE, finite
-from nmt_cli.corpora.demo.noun_phrase import NounPhrase, Pronoun
+from nmt_cli.corpora.demo.noun_phrase import NounPhrase, Phrase, Pronoun
 
 MODALS = {
     "can": "können",
@@ -56,22 +56,26 @@ def command(clause: Clause, *, please: bool = False) -> str:
     return join([verb.command, *reflexive, "bitte" if please else "", *words, verb.prefix.strip()])
 
 
+def auxiliary(subject: Phrase, name: str, *, past: bool = False) -> str:
+    """The form of an auxiliary or modal verb beside its subject."""
+    return finite(name, subject.person, plural=subject.is_plural, past=past)
+
+
 def verb_group(clause: Clause) -> tuple[str, list[str]]:
     """The finite verb and what stands at the end of the main clause."""
     verb = clause.verb.german
-    person, plural = clause.subject.person, clause.subject.is_plural
     past = clause.tense == "past"
     if clause.modal:
-        modal = finite(MODALS[clause.modal], person, plural=plural, past=past)
+        modal = auxiliary(clause.subject, MODALS[clause.modal], past=past)
         return modal, [verb.infinitive]
     if clause.tense == "future":
-        return finite("werden", person, plural=plural), [verb.infinitive]
+        return auxiliary(clause.subject, "werden"), [verb.infinitive]
     if past and verb.simple in PRETERITE:
-        return finite(verb.simple, person, plural=plural, past=True), []
+        return auxiliary(clause.subject, verb.simple, past=True), []
     if past or clause.tense == "perfect":
-        return finite(verb.auxiliary, person, plural=plural), [verb.participle]
+        return auxiliary(clause.subject, verb.auxiliary), [verb.participle]
     prefix = verb.prefix.strip()
-    return verb.present(person, plural=plural), [prefix] if prefix else []
+    return verb.present(clause.subject.person, plural=clause.subject.is_plural), [prefix] if prefix else []
 
 
 def middle(clause: Clause) -> list[str]:
@@ -122,8 +126,11 @@ def _is_known(one: Complement) -> bool:
 
 def _takes_no(one: Complement) -> bool:
     phrase = one.phrase
-    return isinstance(phrase, NounPhrase) and one.case == "acc" and phrase.determiner in {"a", "no", ""} and not (
-        phrase.owner or phrase.count[0]
+    return (
+        isinstance(phrase, NounPhrase)
+        and one.case == "acc"
+        and phrase.determiner in {"a", "no", ""}
+        and not (phrase.owner or phrase.count[0])
     )
 
 

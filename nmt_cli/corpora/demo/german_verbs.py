@@ -99,7 +99,7 @@ def first_person(simple: str) -> str:
 
 def needs_e(root: str) -> bool:
     """Whether an e must stand before t and st: after t and d, and after a consonant with n or m."""
-    return root.endswith(("t", "d")) or bool(re.search(r"[^aeiouäöülrhmn][nm]$", root)) or root.endswith("chn")
+    return root.endswith(("t", "d", "chn")) or bool(re.search(r"[^aeiouäöülrhmn][nm]$", root))
 
 
 def second_and_third(simple: str) -> tuple[str, str]:

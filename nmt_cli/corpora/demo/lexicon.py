@@ -135,7 +135,7 @@ def lexicon() -> Lexicon:
         places={row[0]: Place(*row[1:]) for row in _rows("places.tsv", 5)},
         names=tuple((row[0], row[1], row[2]) for row in _rows("names.tsv", 3)),
         phrases=tuple((row[0], row[1]) for row in _rows("phrases.tsv", 2)),
-        reasons=tuple(Reason(*row[:3], frozenset(row[3].split())) for row in _rows("reasons.tsv", 4)),
+        reasons=tuple(Reason(row[0], row[1], row[2], frozenset(row[3].split())) for row in _rows("reasons.tsv", 4)),
         aims=tuple(Aim(frozenset(row[0].split()), row[1], frozenset(row[2].split())) for row in _rows("aims.tsv", 3)),
     )
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from nmt_cli.corpora.demo import clause as english
+from nmt_cli.corpora.demo import english as english_forms
 from nmt_cli.corpora.demo import german_clause as german
 from nmt_cli.corpora.demo.clause import Clause
 from nmt_cli.corpora.demo.draw import Draw
 from nmt_cli.corpora.demo.drawn_clauses import clause, negative, verb
-from nmt_cli.corpora.demo.lexicon import Slot
 from nmt_cli.corpora.demo.noun_phrase import NounPhrase, Phrase, Pronoun, Relative
 from nmt_cli.corpora.demo.sentences import BE, Pair, event, future, grade, habit, pair, past, reason, told, wish
+from nmt_cli.corpora.demo.word_lists import listed
 
 IT = Pronoun("it")
-GROWN_UP = {"wife", "husband", "son", "sons", "daughter", "daughters", "grandson", "grandsons", "wine", "beer", "boss", "bosses"}
+GROWN_UP = frozenset(listed("wife husband son sons daughter daughters grandson grandsons wine beer boss bosses"))
 
 
 def joined(first: Pair, conjunction: Pair, second: Pair) -> Pair:
@@ -38,7 +37,7 @@ def because(draw: Draw) -> Pair:
     subject = draw.subject()
     negated = draw.chance(0.5)
     if draw.chance(0.6):
-        main = past(draw, subject, extras=0.1)
+        main = past(draw, subject, extras=0.1, willed=True)
         why = reason(draw, again(subject), "bad" if negated else "good", tense="past")
     else:
         main = wish(draw, subject, modals=("can",))
@@ -51,7 +50,7 @@ def although(draw: Draw) -> Pair:
     """She worked in the office yesterday although she was sick."""
     subject = draw.subject()
     negated = draw.chance(0.3)
-    main = past(draw, subject, extras=0.1)
+    main = past(draw, subject, extras=0.1, willed=True)
     main = negative(main) if negated else main
     against = reason(draw, again(subject), "good" if negated else "bad", tense="past")
     return pair(*joined(told(main), ("although", "obwohl"), (english.statement(against), german.subordinate(against))))
@@ -89,8 +88,11 @@ def if_weather(draw: Draw) -> Pair:
     """If it rains tomorrow, we will stay in the hotel."""
     chosen = verb(draw, "r")
     weather = Clause(IT, chosen, time=draw.adverbial("future"))
-    main = future(draw, draw.subject(), extras=0.3, mark="f").but(time=None)
-    main = negative(main) if draw.chance(0.3) else main
+    main = future(draw, draw.subject(), extras=0.3, mark="f").but(time=None, manner=None)
+    if ("R" not in main.verb.marks and "O" in main.verb.marks) or main.verb.english.base == "swim in":
+        main = negative(main)  # nobody hikes in the rain
+    if not main.direction and "R" not in main.verb.marks:
+        main = main.but(place=None)
     text = f"if {english.statement(weather)}, {english.statement(main)}"
     return pair(text, f"{german.subordinate(weather, 'wenn')}, {german.question(main)}")
 
@@ -107,7 +109,9 @@ def before_that(draw: Draw) -> Pair:
 
 def meanwhile(draw: Draw) -> Pair:
     """My father cooked soup while my mother read the newspaper."""
-    first, second = (clause(draw, verb(draw, "a", forbidden="Li"), draw.subject(), tense="past", extras=0.2) for _ in "ab")
+    first, second = (
+        clause(draw, verb(draw, "a", forbidden="Li"), draw.subject(), tense="past", extras=0.2) for _ in "ab"
+    )
     while first.subject.english() == second.subject.english() or first.verb == second.verb:
         second = clause(draw, verb(draw, "a", forbidden="Li"), draw.subject(), tense="past", extras=0.2)
     return pair(*joined(told(first), ("while", "während"), (english.statement(second), german.subordinate(second))))
@@ -122,7 +126,7 @@ def as_child(draw: Draw) -> Pair:
     main = main.but(adverb=draw.adverbial("freq"), manner=None)
     if set(english.statement(main).replace("'s", "").split()) & GROWN_UP:
         return as_child(draw)
-    be = english.english.be(subject.person, plural=False, past=True)
+    be = english_forms.be(subject.person, plural=False, past=True)
     text = f"when {subject.english()} {be} a child, {english.statement(main)}"
     was = {1: "war", 2: "warst", 3: "war"}[subject.person]
     return pair(text, f"als {subject.german('nom')} ein Kind {was}, {german.question(main)}")
@@ -159,6 +163,35 @@ def relative_object(draw: Draw) -> Pair:
     degree = grade(draw, adjective.english)
     made = Clause(whole, BE, predicate=(degree[0] + adjective.english, degree[1] + adjective.german))
     return pair(*told(made))
+
+
+def why_he_who(draw: Draw) -> Pair:
+    """The teacher who visited us yesterday can't help my sister because he has a cold."""
+    noun = draw.noun("person")
+    person = NounPhrase(noun, "the")
+    inner = past(draw, Relative(person), timed=draw.chance(0.7), extras=0.1)
+    whole = _with_relative(person, (english.statement(inner), german.subordinate(inner)))
+    taken_up = again(person)
+    negated = draw.chance(0.5)
+    main = wish(draw, whole, modals=("can",) if negated else ("can", "want to", "have to"), negated=negated)
+    why = reason(draw, taken_up, "bad" if negated else "good")
+    return pair(*joined(told(main), ("because", "weil"), (english.statement(why), german.subordinate(why))))
+
+
+def thought_why(draw: Draw) -> Pair:
+    """I think that Anna won't visit her uncle next week because she has no time."""
+    thinker = draw.subject(pronouns=0.8)
+    chosen = draw.one(
+        [one for one in draw.words.verbs if one.aspect == "t" and one.english.base in {"think", "know", "say"}]
+    )
+    subject = draw.subject(pronouns=0.3)
+    negated = draw.chance(0.5)
+    inner = wish(draw, subject, modals=("can",), negated=negated)
+    why = reason(draw, again(subject), "bad" if negated else "good")
+    first = joined(
+        told(Clause(thinker, chosen)), ("that", "dass"), (english.statement(inner), german.subordinate(inner))
+    )
+    return pair(*joined(first, ("because", "weil"), (english.statement(why), german.subordinate(why))))
 
 
 def knows_who(draw: Draw) -> Pair:
@@ -202,74 +235,12 @@ def for_reason(draw: Draw) -> Pair:
     why = told(reason(draw, subject, "bad" if negated else "good"))
     made = wish(draw, again(subject), modals=("can",), negated=negated)
     if draw.chance(0.3):
-        so, because_of = told(made.but(subject=subject)), told(reason(draw, again(subject), "bad" if negated else "good"))
+        so, because_of = (
+            told(made.but(subject=subject)),
+            told(reason(draw, again(subject), "bad" if negated else "good")),
+        )
         return pair(f"{so[0]}, for {because_of[0]}", f"{so[1]}, denn {because_of[1]}")
     return pair(f"{why[0]}, so {english.statement(made)}", f"{why[1]}, deshalb {german.question(made)}")
-
-
-def in_order_to(draw: Draw) -> Pair:
-    """Yesterday he went to the market to buy apples."""
-    subject = draw.subject()
-    aim = draw.one(draw.words.aims)
-    things = set(draw.nouns(aim.objects))
-    named = [one for one in draw.words.verbs if one.english.base == aim.verb and one.slots and one.aspect in "ae"]
-    chosen = next(one for one in named if things & set(draw.nouns(one.slots[-1].classes)))
-    slot = Slot(chosen.slots[0].case, "", chosen.slots[0].german_preposition, aim.objects)
-    wanted = clause(draw, replace(chosen, slots=(slot,)), subject, habit=True, extras=0.0)
-    place = draw.noun(*aim.places)
-    draw.note("other", aim.verb, place.english)
-    motion = draw.one([one for one in draw.words.verbs if one.aspect == "m" and one.slots[0].classes & place.classes])
-    future_time = draw.chance(0.3)
-    going = Clause(subject, motion, tense="future" if future_time else "past", direction=True)
-    going = going.but(place=draw.place_of(place, direction=True))
-    going = going.but(time=draw.adverbial("future" if future_time else "past"), time_first=draw.chance(0.8))
-    text = f"{english.statement(going)} to {english.infinitive(wanted)}"
-    return pair(text, f"{german.statement(going)}, um {german.infinitive(wanted)}")
-
-
-def tried_to(draw: Draw) -> Pair:
-    """She promised to call her brother."""
-    subject = draw.subject()
-    chosen = verb(draw, "z")
-    aim = clause(draw, verb(draw, "a" if chosen.english.base == "begin" else "ae", forbidden="i"), subject, extras=0.2)
-    if chosen.english.base in {"promise", "decide"}:
-        aim = aim.but(time=draw.time("future", aim.verb))
-    main = Clause(subject, chosen, tense="past")
-    return pair(f"{english.statement(main)} to {english.infinitive(aim)}", f"{german.statement(main)}, {german.infinitive(aim)}")
-
-
-def it_is_good_to(draw: Draw) -> Pair:
-    """It is important to lock the door."""
-    words = draw.one(
-        (
-            ("important", "wichtig"),
-            ("difficult", "schwierig"),
-            ("easy", "leicht"),
-            ("nice", "schön"),
-            ("not easy", "nicht leicht"),
-            ("dangerous", "gefährlich"),
-            ("fun", ""),
-        )
-    )
-    aim = clause(draw, verb(draw, "ah", mark="f" if words[0] in {"fun", "nice"} else "", forbidden="i"), Pronoun("you"), extras=0.3).but(company=None)
-    german_main = f"es ist {words[1]}" if words[1] else "es macht Spaß"
-    return pair(f"it is {words[0]} to {english.infinitive(aim)}", f"{german_main}, {german.infinitive(aim)}")
-
-
-def no_wish_to(draw: Draw) -> Pair:
-    """I have no time to tidy up the cellar tomorrow. / She doesn't feel like cooking."""
-    subject = draw.subject()
-    chosen = verb(draw, "ae", forbidden="i")
-    aim = clause(draw, chosen, subject, extras=0.1)
-    aim = aim.but(time=draw.time("future", chosen)) if draw.chance(0.6) else aim
-    third = subject.person == 3 and not subject.is_plural  # noqa: PLR2004 - grammatical person
-    has = f"{subject.german('nom')} {german.finite('haben', subject.person, plural=subject.is_plural)}"
-    if draw.chance(0.5):
-        doing = english.join([english.english.progressive(chosen.english.head), chosen.english.rest, *english.tail(aim)])
-        text = f"{subject.english()} {'does' if third else 'do'}n't feel like {doing}"
-        return pair(text, f"{has} keine Lust, {german.infinitive(aim)}")
-    text = f"{subject.english()} {'has' if third else 'have'} no time to {english.infinitive(aim)}"
-    return pair(text, f"{has} keine Zeit, {german.infinitive(aim)}")
 
 
 def told_by(draw: Draw) -> Pair:
@@ -277,20 +248,8 @@ def told_by(draw: Draw) -> Pair:
     teller = draw.name()
     hearer = Pronoun(draw.one(("I", "we", "he", "they")))
     inner = event(draw, draw.subject())
-    first = (f"{teller.english()} told {hearer.english(is_object=True)}", f"{teller.german('nom')} hat {hearer.german('dat')} erzählt")
+    first = (
+        f"{teller.english()} told {hearer.english(is_object=True)}",
+        f"{teller.german('nom')} hat {hearer.german('dat')} erzählt",
+    )
     return pair(*joined(first, ("that", "dass"), (english.statement(inner), german.subordinate(inner))))
-
-
-def asked_to(draw: Draw) -> Pair:
-    """My mother asked me to close the window."""
-    asker = draw.subject()
-    while True:
-        asked = Pronoun(draw.one(("I", "you", "we", "they"))) if draw.chance(0.5) else draw.someone_else(asker)
-        if asked.english() != asker.english() and {asked.english(), asker.english()} != {"I", "we"}:
-            break
-    aim = clause(draw, verb(draw, "ae", mark="Q"), asked, extras=0.1).but(company=None)
-    text = f"{asker.english()} asked {asked.english(is_object=True)} to {english.infinitive(aim)}"
-    has = german.finite("haben", asker.person, plural=asker.is_plural)
-    return pair(text, f"{asker.german('nom')} {has} {asked.german('acc')} gebeten, {german.infinitive(aim)}")
-
-

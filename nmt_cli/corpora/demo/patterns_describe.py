@@ -4,17 +4,36 @@ from __future__ import annotations
 
 from nmt_cli.corpora.demo import clause as english
 from nmt_cli.corpora.demo import german_clause as german
-from nmt_cli.corpora.demo import german_nouns
 from nmt_cli.corpora.demo.clause import Clause
 from nmt_cli.corpora.demo.draw import OWNED, POSSESSIVES, Draw
 from nmt_cli.corpora.demo.lexicon import Adjective, Adverbial, Noun
 from nmt_cli.corpora.demo.noun_phrase import Name, NounPhrase, Pronoun
 from nmt_cli.corpora.demo.sentences import BE, HAVE, Pair, pair, told
 from nmt_cli.corpora.demo.sentences import grade as graded
+from nmt_cli.corpora.demo.word_lists import listed
 
-THING = "clothes pairwear vehicle device furniture readable portable home tool tableware instrument pet town inroom".split()
-THINGS = [*THING, "food", "fruit", "drink", "sight", "hotel", "restaurant", "café", "media", "event", "plant", "luggage", "animal", "person"]
-BELONGINGS = "clothes pairwear headwear vehicle device portable home instrument pet luggage tool printed furniture".split()
+THING = listed(
+    "clothes pairwear vehicle device furniture readable portable home tool tableware instrument pet town inroom"
+)
+THINGS = [
+    *THING,
+    "food",
+    "fruit",
+    "drink",
+    "sight",
+    "hotel",
+    "restaurant",
+    "café",
+    "media",
+    "event",
+    "plant",
+    "luggage",
+    "animal",
+    "person",
+]
+BELONGINGS = listed(
+    "clothes pairwear headwear vehicle device portable home instrument pet luggage tool printed furniture"
+)
 TASTES = (
     *(("good", "gut"), ("very good", "sehr gut"), ("really good", "wirklich gut"), ("wonderful", "wunderbar")),
     *(("terrible", "furchtbar"), ("strange", "seltsam"), ("bitter", "bitter")),
@@ -29,7 +48,7 @@ def _described(draw: Draw, classes: list[str], position: str) -> tuple[Noun, Adj
             return noun, adjective
 
 
-def _known(draw: Draw, noun: Noun) -> NounPhrase:
+def known(draw: Draw, noun: Noun) -> NounPhrase:
     """The noun with the, this or a possessive."""
     plural = bool(noun.german_plural) and ("pairwear" in noun.classes or draw.chance(0.2))
     if "pluralonly" in noun.classes:
@@ -46,7 +65,7 @@ def looks(draw: Draw) -> Pair:
     """The soup is too hot."""
     noun, adjective = _described(draw, THINGS, "P")
     grade = graded(draw, adjective.english)
-    made = Clause(_known(draw, noun), BE, predicate=(grade[0] + adjective.english, grade[1] + adjective.german))
+    made = Clause(known(draw, noun), BE, predicate=(grade[0] + adjective.english, grade[1] + adjective.german))
     if draw.chance(0.4):
         made = made.but(tense="past")
     if draw.chance(0.25) and grade[0] in {"", "very ", "too "}:
@@ -57,7 +76,7 @@ def looks(draw: Draw) -> Pair:
 def asked_looks(draw: Draw) -> Pair:
     """Is your new bicycle expensive?"""
     noun, adjective = _described(draw, THINGS, "P")
-    made = Clause(_known(draw, noun), BE, predicate=(adjective.english, adjective.german))
+    made = Clause(known(draw, noun), BE, predicate=(adjective.english, adjective.german))
     made = made.but(tense="past") if draw.chance(0.4) else made
     return pair(english.question(made), german.question(made), "?")
 
@@ -70,7 +89,7 @@ def joined_looks(draw: Draw) -> Pair:
         noun, first = _described(draw, THINGS, "P")
         second = draw.adjective(noun, "P")
     both = (f"{first.english} and {second.english}", f"{first.german} und {second.german}")
-    made = Clause(_known(draw, noun), BE, predicate=both, tense=draw.one(("present", "past")))
+    made = Clause(known(draw, noun), BE, predicate=both, tense=draw.one(("present", "past")))
     return pair(*told(made))
 
 
@@ -78,9 +97,23 @@ _PAIRS = (
     *(("big", "small"), ("new", "old"), ("young", "old"), ("happy", "sad"), ("sick", "healthy"), ("lazy", "diligent")),
     *(("quiet", "loud"), ("hot", "cold"), ("expensive", "cheap"), ("beautiful", "ugly"), ("dirty", "clean")),
     *(("fast", "slow"), ("interesting", "boring"), ("exciting", "boring"), ("long", "short"), ("bright", "dark")),
-    *(("difficult", "simple"), ("empty", "full"), ("hot", "warm"), ("cold", "warm"), ("funny", "boring"), ("sad", "funny")),
+    *(
+        ("difficult", "simple"),
+        ("empty", "full"),
+        ("hot", "warm"),
+        ("cold", "warm"),
+        ("funny", "boring"),
+        ("sad", "funny"),
+    ),
     *(("new", "broken"), ("ugly", "elegant"), ("happy", "angry"), ("tasty", "spicy"), ("interesting", "exciting")),
-    *(("happy", "sick"), ("cute", "ugly"), ("sweet", "spicy"), ("tired", "healthy"), ("sad", "satisfied"), ("angry", "satisfied")),
+    *(
+        ("happy", "sick"),
+        ("cute", "ugly"),
+        ("sweet", "spicy"),
+        ("tired", "healthy"),
+        ("sad", "satisfied"),
+        ("angry", "satisfied"),
+    ),
     *(("modern", "old"), ("broken", "comfortable"), ("broken", "practical"), ("fast", "broken"), ("slow", "broken")),
 )
 OPPOSITES: dict[str, set[str]] = {}
@@ -97,9 +130,12 @@ def compared(draw: Draw) -> Pair:
         return compared(draw)
     other = draw.one(others)
     draw.note("adjective", adjective.english, other.english)
-    first, second = _known(draw, noun), _known(draw, other)
+    first, second = known(draw, noun), known(draw, other)
     if draw.chance(0.3):
-        predicate = (f"as {adjective.english} as {second.english()}", f"so {adjective.german} wie {second.german('nom')}")
+        predicate = (
+            f"as {adjective.english} as {second.english()}",
+            f"so {adjective.german} wie {second.german('nom')}",
+        )
         made = Clause(first, BE, predicate=predicate, negated=True)
     else:
         than = (
@@ -112,8 +148,8 @@ def compared(draw: Draw) -> Pair:
 
 def superlative(draw: Draw) -> Pair:
     """This is the oldest church in the city."""
-    noun, adjective = _described(draw, THING + ["sight", "building", "landmark", "plant"], "AP")
-    if adjective.english in {"new", "broken", "full", "empty", "lost", "blue", "red", "green", "black", "white", "brown", "yellow"}:
+    noun, adjective = _described(draw, [*THING, "sight", "building", "landmark", "plant"], "AP")
+    if adjective.english in frozenset(listed("new broken full empty lost blue red green black white brown yellow")):
         return superlative(draw)
     best = NounPhrase(noun, "the", adjective=adjective, degree="superlative")
     scope = draw.one(
@@ -161,60 +197,13 @@ def owned(draw: Draw) -> Pair:
     return pair(*told(made.but(negated=determiner == "a" and draw.chance(0.4))))
 
 
-def there_is(draw: Draw) -> Pair:
-    """There are two good bakeries near the station."""
-    noun = draw.noun("shop", "eatery", "near")
-    other = draw.noun("near")
-    while other == noun or noun.english == "station":
-        noun, other = draw.noun("shop", "eatery", "near"), draw.noun("near")
-    draw.note("other", noun.english, other.english)
-    many = draw.chance(0.3)
-    adjective = draw.adjective(noun, "A") if draw.chance(0.5) else None
-    phrase = NounPhrase(noun, "" if many else "a", is_plural=many, adjective=adjective, count=("two", "zwei") if many else ("", ""))
-    near = NounPhrase(other, "the")
-    place = (f"near {near.english()}", f"in der Nähe {near.german('gen')}")
-    verb = "are" if many else "is"
-    if draw.chance(0.3):
-        return pair(f"{verb} there {phrase.english()} {place[0]}", f"gibt es {phrase.german('acc')} {place[1]}", "?")
-    if draw.chance(0.2) and not many:
-        none = NounPhrase(noun, "no", adjective=adjective)
-        return pair(f"there is no {none.english().removeprefix('no ')} {place[0]}", f"es gibt {none.german('acc')} {place[1]}")
-    return pair(f"there {verb} {phrase.english()} {place[0]}", f"es gibt {phrase.german('acc')} {place[1]}")
-
-
-def located(draw: Draw) -> Pair:
-    """Your keys are on the table in the kitchen."""
-    thing = draw.noun("flat", "tableware", "portable")
-    spot, room = draw.noun("surface"), draw.noun("kitchen", "living_room", "bedroom")
-    draw.note("other", thing.english, spot.english)
-    first = _known(draw, thing)
-    place = draw.place_of(spot, direction=False)
-    inside = draw.place_of(room, direction=False) if draw.chance(0.6) else ("", "")
-    made = Clause(first, BE, predicate=(english.join([place[0], inside[0]]), english.join([place[1], inside[1]])))
-    made = made.but(tense="past") if draw.chance(0.25) else made
-    if draw.chance(0.2):
-        return pair(english.question(made), german.question(made), "?")
-    return pair(*told(made.but(negated=draw.chance(0.15))))
-
-
-def whereabouts(draw: Draw) -> Pair:
-    """My parents are in the garden, and the children are at the playground."""
-    subject, noun = draw.subject(), draw.noun("inroom", "outside", "atwater", "square", "stop", "building", "workplace", "onroom")
-    place = draw.place_of(noun, direction=False)
-    draw.note("other", "be", noun.english)
-    tense = draw.one(("present", "past"))
-    time = draw.adverbial("past", "past-hour") if tense == "past" else None
-    made = Clause(subject, BE, tense=tense, time=time, predicate=place, negated=draw.chance(0.2))
-    if draw.chance(0.25):
-        return pair(english.question(made), german.question(made), "?")
-    return pair(*told(made))
-
-
 def belongs(draw: Draw) -> Pair:
     """The blue jacket belongs to my cousin."""
     noun, adjective = _described(draw, BELONGINGS, "A")
     plural = "pairwear" in noun.classes
-    phrase = NounPhrase(noun, draw.one(("the", "this")), adjective=adjective if draw.chance(0.7) else None, is_plural=plural)
+    phrase = NounPhrase(
+        noun, draw.one(("the", "this")), adjective=adjective if draw.chance(0.7) else None, is_plural=plural
+    )
     chosen = next(one for one in draw.words.verbs if one.aspect == "B")
     owner = Pronoun(draw.one(("I", "you", "he", "she", "we", "they"))) if draw.chance(0.3) else draw.person(plural=0)
     whom = draw.name() if draw.chance(0.2) else owner
@@ -240,7 +229,7 @@ def tastes(draw: Draw) -> Pair:
     """This soup tastes really good."""
     noun = draw.noun("food", "fruit", "drink")
     draw.note("verb", "taste/schmecken", noun.english)
-    phrase = _known(draw, noun)
+    phrase = known(draw, noun)
     good = draw.one(TASTES)
     words = ("taste", "schmecken") if phrase.is_plural else ("tastes", "schmeckt")
     return pair(f"{phrase.english()} {words[0]} {good[0]}", f"{phrase.german('nom')} {words[1]} {good[1]}")
@@ -250,26 +239,11 @@ def gone(draw: Draw) -> Pair:
     """Where are my new shoes?"""
     noun, adjective = _described(draw, BELONGINGS, "A")
     plural = "pairwear" in noun.classes
-    phrase = NounPhrase(noun, draw.one(("my", "your", "the", "our")), adjective=adjective if draw.chance(0.6) else None, is_plural=plural)
+    phrase = NounPhrase(
+        noun,
+        draw.one(("my", "your", "the", "our")),
+        adjective=adjective if draw.chance(0.6) else None,
+        is_plural=plural,
+    )
     made = Clause(phrase, BE, time=Adverbial("", "", ""))
     return pair(english.question(made, "where"), german.question(made, "wo"), "?")
-
-
-def material(draw: Draw) -> Pair:
-    """How to get somewhere: the hotel is between the station and the park."""
-    first, second, third = (draw.noun("near") for _ in range(3))
-    while len({first.english, second.english, third.english}) < 3:  # noqa: PLR2004 - three places
-        first, second, third = (draw.noun("near") for _ in range(3))
-    draw.note("other", first.english, second.english)
-    a, b, c = (NounPhrase(one, "the") for one in (first, second, third))
-    choice = draw.random.randrange(4)
-    verb = draw.one((("is", "ist"), ("was", "war")))
-    if choice == 0:
-        place = (f"between {b.english()} and {c.english()}", f"zwischen {b.german('dat')} und {c.german('dat')}")
-    elif choice == 1:
-        place = (f"next to {b.english()}", f"neben {b.german('dat')}")
-    elif choice == 2:  # noqa: PLR2004 - the third of four
-        place = (f"behind {b.english()}", f"hinter {b.german('dat')}")
-    else:
-        place = (f"opposite {b.english()}", f"gegenüber {german_nouns.prepositional('von', b.german('dat'))}")
-    return pair(f"{a.english()} {verb[0]} {place[0]}", f"{a.german('nom')} {verb[1]} {place[1]}")

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from nmt_cli.corpora.demo import clause as english
+from nmt_cli.corpora.demo import english as english_forms
 from nmt_cli.corpora.demo import german_clause as german
 from nmt_cli.corpora.demo import german_nouns, numbers
 from nmt_cli.corpora.demo.clause import Clause
 from nmt_cli.corpora.demo.draw import Draw
 from nmt_cli.corpora.demo.drawn_clauses import clause, verb
 from nmt_cli.corpora.demo.lexicon import Adverbial
-from nmt_cli.corpora.demo.noun_phrase import NounPhrase, Pronoun
+from nmt_cli.corpora.demo.noun_phrase import NounPhrase
 from nmt_cli.corpora.demo.sentences import Pair, pair, past, told
 
 MINUTES = (0, 0, 15, 30, 30, 45, 5, 10, 20, 50, 55)
 PRICES = {
-    **{"dish": (3, 19), "tableware": (2, 25), "priced": (2, 39), "tool": (5, 60), "toy": (8, 60), "headwear": (9, 60)},
-    **{"clothes": (19, 199), "pairwear": (9, 180), "luggage": (19, 180), "furniture": (20, 99), "device": (20, 99)},
-    **{"instrument": (20, 150), "vehicle": (30, 990)},
+    "dish": (3, 19),
+    "tableware": (2, 25),
+    "priced": (2, 39),
+    "tool": (5, 60),
+    "toy": (8, 60),
+    "headwear": (9, 60),
+    "clothes": (19, 199),
+    "pairwear": (9, 180),
+    "luggage": (19, 180),
+    "furniture": (20, 99),
+    "device": (20, 99),
+    "instrument": (20, 150),
+    "vehicle": (3, 99),
 }
 PRICED = list(PRICES)
 DURATIONS = (
@@ -30,9 +41,6 @@ DURATIONS = (
     ("five years", "fünf Jahren"),
     ("many years", "vielen Jahren"),
 )
-
-
-SOMETIMES = (Adverbial("often", "oft", ""), Adverbial("sometimes", "manchmal", ""), Adverbial("rarely", "selten", ""))
 
 
 def clock_time(draw: Draw) -> Adverbial:
@@ -102,7 +110,7 @@ def price(draw: Draw) -> Pair:
     plural = "pairwear" in noun.classes
     phrase = NounPhrase(noun, draw.one(("the", "this")), adjective=adjective, is_plural=plural)
     low, high = next(span for kind, span in PRICES.items() if kind in noun.classes)
-    amount = draw.random.randint(low, high) * (10 if low >= 20 else 1)  # noqa: PLR2004 - dear things cost round sums
+    amount = draw.random.randint(low, high) * (100 if "vehicle" in noun.classes else 10 if low >= 20 else 1)  # noqa: PLR2004 - dear things cost round sums
     draw.note("verb", "cost/kosten", noun.english)
     text = ("cost", "kosten") if plural else ("costs", "kostet")
     return pair(f"{phrase.english()} {text[0]} {amount} euros", f"{phrase.german('nom')} {text[1]} {amount} Euro")
@@ -127,8 +135,8 @@ def age(draw: Draw) -> Pair:
         low, high = _ages(subject.noun.classes, subject.noun.english)
         years = draw.random.randint(low, high)
         draw.note("other", "old", subject.noun.english)
-    be = english.english.be(subject.person, plural=subject.is_plural)
-    ist = german.finite("sein", subject.person, plural=subject.is_plural)
+    be = english.agree(subject, "be")
+    ist = german.auxiliary(subject, "sein")
     return pair(
         f"{subject.english()} {be} {numbers.english_number(years)} years old",
         f"{subject.german('nom')} {ist} {numbers.german_number(years)} Jahre alt",
@@ -155,15 +163,20 @@ def amount(draw: Draw) -> Pair:
         return pair(f"I would like {both[0]}, please", f"ich möchte bitte {both[1]}")
     subject = draw.subject()
     if kind == 1:
-        has = german.finite("haben", subject.person, plural=subject.is_plural)
+        has = german.auxiliary(subject, "haben")
         when = draw.adverbial("past", "past-hour")
-        return pair(f"{subject.english()} bought {both[0]} {when.english}", f"{subject.german('nom')} {has} {when.german} {both[1]} gekauft")
+        return pair(
+            f"{subject.english()} bought {both[0]} {when.english}",
+            f"{subject.german('nom')} {has} {when.german} {both[1]} gekauft",
+        )
     modal = draw.one((("would like to", "möchten"), ("have to", "müssen"), ("want to", "wollen")))
-    third = subject.person == 3 and not subject.is_plural  # noqa: PLR2004 - grammatical person
-    words = {"have to": "has to", "want to": "wants to"}.get(modal[0], modal[0]) if third else modal[0]
+    head, to, _ = modal[0].partition(" to")
+    words = modal[0] if head == "would like" else english.agree(subject, head) + to
     verbs = draw.one((("buy", "kaufen"), ("order", "bestellen")))
-    finite = german.finite(modal[1], subject.person, plural=subject.is_plural)
-    return pair(f"{subject.english()} {words} {verbs[0]} {both[0]}", f"{subject.german('nom')} {finite} {both[1]} {verbs[1]}")
+    finite = german.auxiliary(subject, modal[1])
+    return pair(
+        f"{subject.english()} {words} {verbs[0]} {both[0]}", f"{subject.german('nom')} {finite} {both[1]} {verbs[1]}"
+    )
 
 
 MEASURES = (
@@ -185,8 +198,8 @@ def _measured(draw: Draw) -> Pair:
     if word == "kilo" and noun.german_plural:
         content = (noun.plural, noun.german_plural)
     if number == 1:
-        return f"{english.english.with_article(word)} of {content[0]}", f"{article} {german_word} {content[1]}"
-    plural = english.english.plural(word) if word != "glass" else "glasses"
+        return f"{english_forms.with_article(word)} of {content[0]}", f"{article} {german_word} {content[1]}"
+    plural = english_forms.plural(word) if word != "glass" else "glasses"
     return (
         f"{numbers.english_number(number)} {plural} of {content[0]}",
         f"{numbers.german_number(number)} {german_plural} {content[1]}",
@@ -200,56 +213,32 @@ def since(draw: Draw) -> Pair:
         chosen = verb(draw, draw.one("lha"))
     made = clause(draw, chosen, draw.subject(), habit=True, extras=0.1).but(manner=None)
     span = draw.one(DURATIONS)
-    third = made.subject.person == 3 and not made.subject.is_plural  # noqa: PLR2004 - grammatical person
-    doing = english.english.progressive(chosen.english.head)
-    words = [made.subject.english(), "has" if third else "have", "been", doing, chosen.english.rest, *english.tail(made)]
+    doing = english_forms.progressive(chosen.english.head)
+    words = [
+        made.subject.english(),
+        english.agree(made.subject, "have"),
+        "been",
+        doing,
+        chosen.english.rest,
+        *english.tail(made),
+    ]
     text = f"{english.join(words)} for {span[0]}"
     return pair(text, german.statement(made.but(time=Adverbial("", f"seit {span[1]}", ""))))
 
 
-LASTING = {"live", "learn", "work", "collect", "play", "play the", "save", "look for", "take care of", "build", "swim in"}
-
-
-def weather(draw: Draw) -> Pair:
-    """It snowed in Hamburg last night."""
-    chosen = verb(draw, "r")
-    town, where, wo = draw.town(draw.one(("city", "city", "country")), direction=False)
-    draw.note("other", chosen.key, town)
-    tense = draw.one(("past", "future", "present", "progressive"))
-    made = Clause(Pronoun("it"), chosen, tense=tense, place=(where, wo))
-    if tense == "progressive":
-        return pair(english.statement(made), german.statement(made.but(adverb=Adverbial("", "gerade", ""))))
-    if tense == "present":
-        return pair(*told(made.but(adverb=draw.one(SOMETIMES), time=None)))
-    made = made.but(time=draw.adverbial(tense, f"{tense}-hour"), negated=draw.chance(0.15))
-    return pair(*told(made.but(time_first=not made.negated and draw.chance(0.4))))
-
-
-def temperature(draw: Draw) -> Pair:
-    """Yesterday it was very cold in Berlin."""
-    town, where, wo = draw.town(draw.one(("city", "country")), direction=False)
-    word = draw.one((("cold", "kalt"), ("warm", "warm"), ("hot", "heiß"), ("windy", "windig"), ("cloudy", "bewölkt"), ("sunny", "sonnig")))
-    draw.note("other", word[0], town)
-    grade = draw.one((("", ""), ("very ", "sehr "), ("too ", "zu "), ("really ", "wirklich ")))
-    time, be = draw.one(((None, ("is", "ist")), (draw.adverbial("past", "past-long"), ("was", "war"))))
-    if time is None:
-        return pair(f"it is {grade[0]}{word[0]} {where} today", f"es ist heute {wo} {grade[1]}{word[1]}")
-    return pair(f"{time.english} it {be[0]} {grade[0]}{word[0]} {where}", f"{time.german} {be[1]} es {wo} {grade[1]}{word[1]}")
-
-
-def fixed(draw: Draw) -> Pair:
-    """Good morning, Anna!"""
-    source, target = draw.one(draw.words.phrases)
-    name = draw.name().name
-    return source.replace("{name}", name), target.replace("{name}", name)
-
-
-def with_name(draw: Draw) -> Pair:
-    """Anna, can you help me?: a sentence that calls somebody by name."""
-    name = draw.name()
-    made = clause(draw, verb(draw, "aem", mark="Q"), Pronoun("you"), modal="can", extras=0.1).but(company=None)
-    made = made.but(time=draw.time("future", made.verb)) if draw.chance(0.4) else made
-    return pair(f"{name.name}, {english.question(made)}", f"{name.name}, {german.question(made)}", "?")
+LASTING = {
+    "live",
+    "learn",
+    "work",
+    "collect",
+    "play",
+    "play the",
+    "save",
+    "look for",
+    "take care of",
+    "build",
+    "swim in",
+}
 
 
 def how_many(draw: Draw) -> Pair:
@@ -257,13 +246,19 @@ def how_many(draw: Draw) -> Pair:
     while True:
         made = past(draw, draw.subject(asked=True), timed=draw.chance(0.4), extras=0.0)
         phrase = made.complements[0].phrase if len(made.complements) == 1 else None
-        if not isinstance(phrase, NounPhrase) or made.complements[0].case != "acc" or made.complements[0].german_preposition:
+        if (
+            not isinstance(phrase, NounPhrase)
+            or made.complements[0].case != "acc"
+            or made.complements[0].german_preposition
+        ):
             continue
-        if made.verb.english.rest or not phrase.noun.german_plural or phrase.noun.classes & {"family", "inroom", "transit", "sight"}:
+        if (
+            made.verb.english.rest
+            or not phrase.noun.german_plural
+            or phrase.noun.classes & {"family", "inroom", "transit", "sight"}
+        ):
             continue
         asked = NounPhrase(phrase.noun, "", is_plural=True)
         rest = made.but(complements=())
         fronts = f"how many {asked.english()}", f"wie viele {asked.german('acc')}"
         return pair(english.question(rest, fronts[0]), german.question(rest, fronts[1]), "?")
-
-

@@ -7,7 +7,7 @@ from nmt_cli.corpora.demo import german_clause as german
 from nmt_cli.corpora.demo.draw import Draw
 from nmt_cli.corpora.demo.drawn_clauses import clause, negative, verb
 from nmt_cli.corpora.demo.lexicon import Adverbial
-from nmt_cli.corpora.demo.noun_phrase import Pronoun, Question
+from nmt_cli.corpora.demo.noun_phrase import NounPhrase, Pronoun, Question
 from nmt_cli.corpora.demo.sentences import Pair, future, habit, pair, past, state, told, wish
 
 NOW = Adverbial("", "gerade", "")  # the German of the progressive
@@ -66,7 +66,9 @@ def experience(draw: Draw) -> Pair:
     """They have already sold their house."""
     adverb = draw.one(EXPERIENCES)
     chosen = verb(draw, "am", forbidden="xi") if adverb.english == "never" else verb(draw, "aem")
-    made = clause(draw, chosen, draw.subject(), tense="perfect", adverb=adverb, habit=adverb.english == "never")
+    made = clause(
+        draw, chosen, draw.subject(), tense="perfect", adverb=adverb, habit=adverb.english == "never", extras=0.1
+    )
     return pair(*told(made))
 
 
@@ -125,7 +127,7 @@ def yes_no_state(draw: Draw) -> Pair:
 
 def asked_why(draw: Draw) -> Pair:
     """Why did they sell their house?"""
-    made = past(draw, draw.subject(asked=True), timed=draw.chance(0.4))
+    made = past(draw, draw.subject(asked=True), timed=draw.chance(0.4), willed=True)
     made = negative(made) if draw.chance(0.2) else made
     return pair(english.question(made, "why"), german.question(made, "warum"), "?")
 
@@ -166,8 +168,8 @@ def asked_which(draw: Draw) -> Pair:
         if one is None or one.german_preposition or one.case != "acc" or made.verb.english.rest:
             continue
         phrase = one.phrase
-        if hasattr(phrase, "noun") and phrase.noun.german_plural and "family" not in phrase.noun.classes:
-            asked = type(phrase)(phrase.noun, "which", is_plural=phrase.is_plural and "pairwear" in phrase.noun.classes)
+        if isinstance(phrase, NounPhrase) and phrase.noun.german_plural and "family" not in phrase.noun.classes:
+            asked = NounPhrase(phrase.noun, "which", is_plural=phrase.is_plural and "pairwear" in phrase.noun.classes)
             rest = made.but(complements=())
             return pair(english.question(rest, asked.english()), german.question(rest, asked.german("acc")), "?")
 
@@ -214,8 +216,8 @@ def proposal(draw: Draw) -> Pair:
 def pleasure(draw: Draw) -> Pair:
     """My grandmother likes to bake cookies."""
     made = clause(draw, verb(draw, "amh", forbidden="xi"), draw.subject(), habit=True, extras=0.4)
-    third = english.english.third_person("like") if made.subject.person == 3 and not made.subject.is_plural else "like"  # noqa: PLR2004
-    text = f"{made.subject.english()} {third} to {english.infinitive(made)}"
+    likes = english.agree(made.subject, "like")
+    text = f"{made.subject.english()} {likes} to {english.infinitive(made)}"
     return pair(text, german.statement(made.but(adverb=GLADLY)))
 
 

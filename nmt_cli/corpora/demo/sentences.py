@@ -14,19 +14,26 @@ from nmt_cli.corpora.demo.draw import Draw
 from nmt_cli.corpora.demo.drawn_clauses import clause, verb
 from nmt_cli.corpora.demo.lexicon import Verb
 from nmt_cli.corpora.demo.noun_phrase import Phrase
+from nmt_cli.corpora.demo.word_lists import listed
 
 Pair = tuple[str, str]
 Pattern = Callable[[Draw], Pair]
 
 BE = Verb(
-    english_forms.verb("be", "was", "been"), german_verbs.verb("sein", "", "gewesen", "sein", "sei"), "s", (), frozenset()
+    english_forms.verb("be", "was", "been"),
+    german_verbs.verb("sein", "", "gewesen", "sein", "sei"),
+    "s",
+    (),
+    frozenset(),
 )
 HAVE = Verb(
     english_forms.verb("have", "had", ""), german_verbs.verb("haben", "", "gehabt", "", "hab"), "s", (), frozenset()
 )
 GRADES = (("", ""), ("very ", "sehr "), ("very ", "sehr "), ("really ", "wirklich "), ("so ", "so "), ("too ", "zu "))
-EXCESSIVE = set("big small old young expensive heavy hot cold spicy sweet loud slow difficult boring long short dark".split())
-UNGRADED = {"broken", "wonderful", "empty", "full", "lost"}
+EXCESSIVE = set(
+    listed("big small old young expensive heavy hot cold spicy sweet loud slow difficult boring long short dark")
+)
+UNGRADED = {"broken", "wonderful", "empty", "full"}
 STATES = ("tired", "hungry", "thirsty", "sick", "nervous", "happy", "sad", "angry", "busy")
 
 
@@ -48,9 +55,9 @@ def told(made: Clause) -> Pair:
     return english.statement(made), german.statement(made)
 
 
-def past(draw: Draw, subject: Phrase, *, timed: bool = True, extras: float = 0.3) -> Clause:
-    """Something that happened."""
-    chosen = verb(draw, "aeml")
+def past(draw: Draw, subject: Phrase, *, timed: bool = True, extras: float = 0.3, willed: bool = False) -> Clause:
+    """Something that happened; when `willed`, something that one does on purpose."""
+    chosen = verb(draw, "aeml", forbidden="i" if willed else "")
     made = clause(draw, chosen, subject, tense="past", extras=extras)
     return made.but(time=draw.time("past", chosen)) if timed else made
 
