@@ -115,12 +115,13 @@ class Draw:
 
     def someone_else(self, subject: Phrase, *, strangers: bool = True) -> NounPhrase | Name:
         """A person beside the subject; without `strangers` one whom the subject knows."""
+        own = subject.own if subject.own in POSSESSIVES else "my"
         while True:
             other: NounPhrase | Name
             if self.chance(0.45):
-                other = self.relative_of(subject.own if self.chance(0.8) else "my")
+                other = self.relative_of(own if self.chance(0.8) else "my")
             elif self.chance(0.3):
-                other = NounPhrase(self.noun("mine"), subject.own, is_plural=self.chance(0.15))
+                other = NounPhrase(self.noun("mine"), own, is_plural=self.chance(0.15))
             else:
                 other = self.person() if strangers and self.chance(0.4) else self.name()
             same_noun = isinstance(other, NounPhrase) and isinstance(subject, NounPhrase) and other.noun == subject.noun
@@ -160,11 +161,10 @@ class Draw:
             return "", bool(noun.german_plural) and "instrument" not in classes
         if not noun.german_plural:
             return ("the" if "d" in marks else self._mass_determiner(classes, habit=habit)), False
-        if "g" in marks and not classes & {"person", "dish"}:
-            return "", True
-        plural = "p" in marks or ("-" not in marks and self.chance(0.8 if "bits" in classes else 0.2))
-        if classes & {"family", "person", "animal"}:
-            return self._living_determiner(noun, subject, verb, plural=plural)
+        generic = "g" in marks and not classes & {"person", "dish"}
+        plural = generic or "p" in marks or ("-" not in marks and self.chance(0.8 if "bits" in classes else 0.2))
+        if generic or classes & {"family", "person", "animal"}:
+            return ("", True) if generic else self._living_determiner(noun, subject, verb, plural=plural)
         if classes & THE:
             return ("this" if classes & {"sight", "event", "attend"} and self.chance(0.15) else "the"), False
         if "d" in marks or "pairwear" in classes:
@@ -190,7 +190,7 @@ class Draw:
             own = subject.own if self.chance(0.75) else "my"
             return (own if own in SPOUSES.get(noun.english, POSSESSIVES) else "my"), "pluralonly" in classes
         if "mine" in classes:
-            return (subject.own if self.chance(0.7) else "my"), plural
+            return (subject.own if subject.own in POSSESSIVES and self.chance(0.7) else "my"), plural
         if classes & {"own", "pet"} and "n" not in verb.marks and self.chance(0.5):
             return subject.own, plural
         if "n" in verb.marks and self.chance(0.4):

@@ -13,8 +13,7 @@ PLACE_CASES = {"dir", "loc"}
 ADJUNCT_PLACES = {
     "R": ("kitchen", "living_room", "bedroom", "balcony"),
     "O": ("garden", "park", "forest", "beach"),
-    "B": ("building",),
-    "W": ("workplace",),
+    "M": ("supermarket", "market"),
     "K": ("kitchen",),
     "S": ("bedroom", "sofa"),
 }
@@ -81,7 +80,7 @@ def negative(made: Clause, *, known: bool = False) -> Clause:
         phrase = one.phrase
         if isinstance(phrase, NounPhrase):
             amount = phrase.count[0] or phrase.determiner in {"some", "many"}
-            if amount or (known and phrase.determiner == "a"):
+            if amount or ((known or one.german_preposition) and phrase.determiner == "a"):
                 phrase = replace(phrase, count=("", ""), determiner="the")
         complements.append(replace(one, phrase=phrase))
     return made.but(negated=True, complements=tuple(complements), manner=None, company=None)

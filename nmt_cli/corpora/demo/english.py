@@ -84,9 +84,9 @@ def be(person: int, *, plural: bool, past: bool = False) -> str:
     return PERSONAL[person, plural][1 if past else 0]
 
 
-def possessive(owner: str) -> str:
+def possessive(owner: str, *, plural: bool = False) -> str:
     """The owner with 's, or a bare apostrophe after a plural s."""
-    return f"{owner}'" if owner.endswith("s") else f"{owner}'s"
+    return f"{owner}'" if plural and owner.endswith("s") else f"{owner}'s"
 
 
 def degrees(adjective: str) -> tuple[str, str]:

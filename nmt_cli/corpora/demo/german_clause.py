@@ -5,7 +5,7 @@ from __future__ import annotations
 from nmt_cli.corpora.demo.clause import Clause, Complement, join
 from nmt_cli.corpora.demo.german_nouns import prepositional
 from nmt_cli.corpora.demo.german_verbs import REFLEXIVE, finite
-from nmt_cli.corpora.demo.noun_phrase import NounPhrase, Phrase, Pronoun
+from nmt_cli.corpora.demo.noun_phrase import Name, NounPhrase, Phrase, Pronoun
 
 MODALS = {
     "can": "können",
@@ -24,14 +24,14 @@ def statement(clause: Clause) -> str:
     verb, end = verb_group(clause)
     subject = clause.subject.german("nom")
     if clause.time_first and clause.time is not None:
-        return join([clause.time.german, verb, subject, *middle(clause), *end])
+        return join([clause.time.german, verb, *field(clause), *end])
     return join([subject, verb, *middle(clause), *end])
 
 
 def question(clause: Clause, front: str = "") -> str:
     """The question: verb first, or second after a question word."""
     verb, end = verb_group(clause)
-    return join([front, verb, clause.subject.german("nom"), *middle(clause), *end])
+    return join([front, verb, *field(clause), *end])
 
 
 def subordinate(clause: Clause, front: str = "") -> str:
@@ -39,7 +39,7 @@ def subordinate(clause: Clause, front: str = "") -> str:
     verb, end = verb_group(clause)
     if clause.verb.german.prefix and end == [clause.verb.german.prefix.strip()]:
         end, verb = [], f"{clause.verb.german.prefix}{verb}"
-    return join([front, clause.subject.german("nom"), *middle(clause), *end, verb])
+    return join([front, *field(clause), *end, verb])
 
 
 def infinitive(clause: Clause, *, zu: bool = True) -> str:
@@ -59,6 +59,15 @@ def command(clause: Clause, *, please: bool = False) -> str:
 def auxiliary(subject: Phrase, name: str, *, past: bool = False) -> str:
     """The form of an auxiliary or modal verb beside its subject."""
     return finite(name, subject.person, plural=subject.is_plural, past=past)
+
+
+def field(clause: Clause) -> list[str]:
+    """Subject and middle where the verb is not between them: sich stands before a subject that is a noun."""
+    subject = clause.subject.german("nom")
+    words = middle(clause)
+    if clause.verb.german.reflexive and isinstance(clause.subject, NounPhrase | Name):
+        return [words[0], subject, *words[1:]]
+    return [subject, *words]
 
 
 def verb_group(clause: Clause) -> tuple[str, list[str]]:

@@ -155,6 +155,8 @@ class NounPhrase:
         """The possessive that refers back to it."""
         if self.is_plural:
             return "their"
+        if self.noun.english == "girl":
+            return "the"  # she in English, es in German: no possessive suits both
         return {"m": "his", "f": "her", "n": "his"}[self.noun.gender]
 
     @property
@@ -169,7 +171,7 @@ class NounPhrase:
         words = [self.count[0], adjective, self.noun.plural if self.is_plural else self.noun.english]
         body = " ".join(word for word in words if word)
         if self.owner is not None:
-            body = f"{english.possessive(self.owner.english())} {body}"
+            body = f"{english.possessive(self.owner.english(), plural=self.owner.is_plural)} {body}"
         elif self.determiner == "a":
             body = english.with_article(body)
         elif self.determiner:

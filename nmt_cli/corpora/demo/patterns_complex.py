@@ -60,8 +60,12 @@ def thought(draw: Draw) -> Pair:
     """I think that my uncle will sell his boat next year."""
     thinker = draw.subject(pronouns=0.6)
     chosen = verb(draw, "t")
+    while chosen.english.base == "say" and isinstance(thinker, Pronoun):
+        chosen = verb(draw, "t")
     main = Clause(thinker, chosen, tense="past" if chosen.english.base in {"hear", "notice"} else "present")
     inner = past(draw, draw.subject()) if main.tense == "past" else event(draw, draw.subject())
+    while main.tense == "past" and inner.subject.english() in {"I", "we"}:
+        inner = past(draw, draw.subject())  # nobody hears what he did himself
     return pair(*joined(told(main), ("that", "dass"), (english.statement(inner), german.subordinate(inner))))
 
 
@@ -173,7 +177,7 @@ def why_he_who(draw: Draw) -> Pair:
     whole = _with_relative(person, (english.statement(inner), german.subordinate(inner)))
     taken_up = again(person)
     negated = draw.chance(0.5)
-    main = wish(draw, whole, modals=("can",) if negated else ("can", "want to", "have to"), negated=negated)
+    main = wish(draw, whole, modals=("can",) if negated else ("can", "want to"), negated=negated)
     why = reason(draw, taken_up, "bad" if negated else "good")
     return pair(*joined(told(main), ("because", "weil"), (english.statement(why), german.subordinate(why))))
 
@@ -181,9 +185,7 @@ def why_he_who(draw: Draw) -> Pair:
 def thought_why(draw: Draw) -> Pair:
     """I think that Anna won't visit her uncle next week because she has no time."""
     thinker = draw.subject(pronouns=0.8)
-    chosen = draw.one(
-        [one for one in draw.words.verbs if one.aspect == "t" and one.english.base in {"think", "know", "say"}]
-    )
+    chosen = draw.one([one for one in draw.words.verbs if one.aspect == "t" and one.english.base in {"think", "know"}])
     subject = draw.subject(pronouns=0.3)
     negated = draw.chance(0.5)
     inner = wish(draw, subject, modals=("can",), negated=negated)

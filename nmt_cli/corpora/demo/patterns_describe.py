@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nmt_cli.corpora.demo import clause as english
 from nmt_cli.corpora.demo import german_clause as german
 from nmt_cli.corpora.demo.clause import Clause
@@ -40,7 +42,7 @@ TASTES = (
 )
 
 
-def _described(draw: Draw, classes: list[str], position: str) -> tuple[Noun, Adjective]:
+def _described(draw: Draw, classes: Sequence[str], position: str) -> tuple[Noun, Adjective]:
     while True:
         noun = draw.noun(*classes)
         adjective = draw.adjective(noun, position)

@@ -77,7 +77,7 @@ def no_wish_to(draw: Draw) -> Pair:
     chosen = verb(draw, "ae", forbidden="i")
     aim = clause(draw, chosen, subject, extras=0.1)
     aim = aim.but(time=draw.time("future", chosen)) if draw.chance(0.6) else aim
-    has = f"{subject.german('nom')} {german.finite('haben', subject.person, plural=subject.is_plural)}"
+    has = f"{subject.german('nom')} {german.auxiliary(subject, 'haben')}"
     if draw.chance(0.5):
         doing = english.join([english_forms.progressive(chosen.english.head), chosen.english.rest, *english.tail(aim)])
         text = f"{subject.english()} {english.agree(subject, 'do')}n't feel like {doing}"

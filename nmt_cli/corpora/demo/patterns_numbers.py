@@ -172,7 +172,7 @@ def amount(draw: Draw) -> Pair:
     modal = draw.one((("would like to", "möchten"), ("have to", "müssen"), ("want to", "wollen")))
     head, to, _ = modal[0].partition(" to")
     words = modal[0] if head == "would like" else english.agree(subject, head) + to
-    verbs = draw.one((("buy", "kaufen"), ("order", "bestellen")))
+    verbs = ("buy", "kaufen") if "kilo" in both[0] or draw.chance(0.5) else ("order", "bestellen")
     finite = german.auxiliary(subject, modal[1])
     return pair(
         f"{subject.english()} {words} {verbs[0]} {both[0]}", f"{subject.german('nom')} {finite} {both[1]} {verbs[1]}"

@@ -54,16 +54,15 @@ def located(draw: Draw) -> Pair:
 
 def whereabouts(draw: Draw) -> Pair:
     """My parents are in the garden, and the children are at the playground."""
-    subject, noun = (
-        draw.subject(),
-        draw.noun("inroom", "outside", "atwater", "square", "stop", "building", "workplace", "onroom"),
-    )
+    asked = draw.chance(0.25)
+    subject = draw.subject(asked=asked)
+    noun = draw.noun("inroom", "outside", "atwater", "square", "stop", "building", "workplace", "onroom")
     place = draw.place_of(noun, direction=False)
     draw.note("other", "be", noun.english)
     tense = draw.one(("present", "past"))
     time = draw.adverbial("past", "past-hour") if tense == "past" else None
     made = Clause(subject, BE, tense=tense, time=time, predicate=place, negated=draw.chance(0.2))
-    if draw.chance(0.25):
+    if asked:
         return pair(english.question(made), german.question(made), "?")
     return pair(*told(made))
 

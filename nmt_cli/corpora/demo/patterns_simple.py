@@ -215,7 +215,8 @@ def proposal(draw: Draw) -> Pair:
 
 def pleasure(draw: Draw) -> Pair:
     """My grandmother likes to bake cookies."""
-    made = clause(draw, verb(draw, "amh", forbidden="xi"), draw.subject(), habit=True, extras=0.4)
+    chosen = verb(draw, "amh", mark="f" if draw.chance(0.7) else "", forbidden="xi")
+    made = clause(draw, chosen, draw.subject(), habit=True, extras=0.4)
     likes = english.agree(made.subject, "like")
     text = f"{made.subject.english()} {likes} to {english.infinitive(made)}"
     return pair(text, german.statement(made.but(adverb=GLADLY)))
