@@ -100,7 +100,7 @@ def write_tensors(path: Path, tensors: Weights) -> None:
         MachineError: the disk refuses.
     """
     try:
-        save_file({name: np.ascontiguousarray(array) for name, array in tensors.items()}, path)
+        save_file({name: np.asarray(array, order="C") for name, array in tensors.items()}, path)
     except SafetensorError as error:
         raise MachineError(f"{path}: cannot be written ({error})") from None
 

@@ -40,10 +40,15 @@ def save_checkpoint(
         with new_directory(folder, manifest=MANIFEST, kind=KIND) as scratch:
             save_state(scratch / STATE, trained.model, trained.optimizer, progress)
             write_model_folder(scratch, weights=weights, description=description, subwords=trained.pieces.subwords)
+    point_links(run, progress)
+    run.prune(keep=trained.settings.training.keep_checkpoints, best=progress.best_step)
+
+
+def point_links(run: RunFolder, progress: Progress) -> None:
+    """Point `last` at the checkpoint of this step and `best` at the best there is."""
     run.link("last", progress.step)
     if progress.best_step in run.steps():
         run.link("best", progress.best_step)
-    run.prune(keep=trained.settings.training.keep_checkpoints, best=progress.best_step)
 
 
 def describe(trained: Trained, step: int, *, reason: str, scores: dict[str, float | str]) -> ModelDescription:
@@ -96,7 +101,9 @@ def load_newest(run: RunFolder, trained: Trained, log: RunLog) -> Progress | Non
                 f"but {trained.pieces.path} is {trained.pieces.digest[:12]}…; give the same data or another --run"
             )
         run.remove_after(step)
+        point_links(run, progress)
         return progress
-    if problems:
-        raise ModelError(f"{run.path}: no checkpoint can be continued; the newest: {problems[0]}")
+    if run.steps():
+        reason = f"the newest: {problems[0]}" if problems else f"none has its {STATE}/ folder"
+        raise ModelError(f"{run.path}: no checkpoint can be continued; {reason}")
     return None

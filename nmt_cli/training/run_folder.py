@@ -39,7 +39,7 @@ class RunFolder:
         Raises:
             UsageError: the place is taken by something else, or may not be written.
         """
-        if self.path.exists() and not self.config.exists() and any(self.path.iterdir()):
+        if self.path.is_dir() and not self.config.exists() and any(map(_is_foreign, self.path.iterdir())):
             raise UsageError(f"{self.path}: exists and is no run; name another place with --run")
         with writing_to(self.path):
             self.checkpoints.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,9 @@ class RunFolder:
         Raises:
             UsageError: another process trains here.
         """
-        with writing_to(self.path), (self.path / ".lock").open("w") as stream:
+        with writing_to(self.path):
+            stream = (self.path / ".lock").open("w")
+        with stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -95,13 +97,13 @@ class RunFolder:
         for step in [step for step in steps if step in kept][:-N_STATES_KEPT]:
             self._remove(self.checkpoint(step) / STATE)
         for leftover in self.checkpoints.glob(".step-*"):
-            self._remove(leftover)
+            shutil.rmtree(leftover)
 
     def remove_after(self, step: int) -> None:
-        """Remove the checkpoints of later steps, which a run that goes on from here writes anew."""
-        for later in self.steps():
-            if later > step:
-                self._remove(self.checkpoint(later))
+        """Remove the checkpoints of later steps, whole or not, which a run that goes on from here writes anew."""
+        for folder in self.checkpoints.glob("step-*"):
+            if int(folder.name[5:]) > step:
+                self._remove(folder)
 
     def _remove(self, folder: Path) -> None:
         if folder.exists():
@@ -126,3 +128,8 @@ class RunFolder:
                     kept.append(line + b"\n")
         with atomic_file(self.metrics) as stream:
             stream.writelines(kept)
+
+
+def _is_foreign(path: Path) -> bool:
+    """Tell what is not ours from what a run that was killed before it wrote its settings leaves behind."""
+    return path.name not in {"checkpoints", ".lock", "log.txt"} and not path.name.startswith(".config.toml.")
