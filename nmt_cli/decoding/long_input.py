@@ -23,7 +23,7 @@ def split_ids(
         wanted = first + math.ceil(remaining / math.ceil(remaining / limit))
         # A cut must leave no more than the limit behind it, and move on by at least half of it.
         allowed = [place for place in word_starts if first + limit // 2 < place <= first + limit]
-        last = min(allowed, key=lambda place: abs(place - wanted), default=first + limit)
+        last = min(allowed, key=lambda place: abs(place - wanted), default=wanted)
         parts.append(list(ids[first:last]))
         first = last
     return [*parts, list(ids[first:])]
