@@ -20,7 +20,8 @@ OPTIONS = {
     | {"--force", "--quiet"},
     "train": {"--preset", "--config", "--set", "--max-steps", "--run", "--device", "--quiet"},
     "average": {"--last", "--out", "--force", "--quiet"},
-    "translate": {"--model", "--set", "--quiet"},
+    "translate": {"--model", "--output", "--format", "--strict", "--device", "--set", "--quiet"}
+    | {"--beam-size", "--length-penalty", "--alpha", "--max-extra", "--min-length", "--n-best", "--batch-tokens"},
     "score": {"--reference", "--json"},
 }
 GROUP = typer.main.get_command(app)
