@@ -1,0 +1,115 @@
+"""The mean of checkpoints, and which ones it is taken of."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from nmt_cli.errors import ModelError, UsageError
+from nmt_cli.model_folder import open_model_folder
+from nmt_cli.training.averaging import average_models, choose_checkpoints
+from nmt_cli.training.start import run_training
+
+PROGRAM = Path(sys.executable).parent / "nmt"
+
+
+def steps(paths: list[Path]) -> list[int]:
+    return [int(path.name.removeprefix("step-")) for path in paths]
+
+
+def test_the_average_is_the_mean_of_each_number(whole_run: Path, tmp_path: Path) -> None:
+    paths = choose_checkpoints(whole_run, last=3)
+    average_models(paths, tmp_path / "mean")
+    files = [load_file(path / "weights.safetensors") for path in paths]
+    mean = load_file(tmp_path / "mean" / "weights.safetensors")
+    assert mean.keys() == files[0].keys()
+    for name, array in mean.items():
+        exact = np.mean([file[name].astype(np.float64) for file in files], axis=0)
+        assert array.dtype == np.float32
+        assert np.array_equal(array, exact.astype(np.float32)), name
+    assert not np.array_equal(mean["source_embedding.weight"], files[2]["source_embedding.weight"])
+
+
+def test_an_average_is_a_model_that_names_its_parents(whole_run: Path, tmp_path: Path) -> None:
+    paths = choose_checkpoints(whole_run, last=2)
+    average_models(paths, tmp_path / "mean")
+    model, parents = open_model_folder(tmp_path / "mean"), [open_model_folder(path) for path in paths]
+    assert model.description.step == 24
+    assert model.description.scores == {}
+    assert model.description.model == parents[0].description.model
+    assert [parent["weights"] for parent in model.description.provenance["parents"]] == [
+        parent.digests["weights.safetensors"] for parent in parents
+    ]
+    average_models([tmp_path / "mean", paths[0]], tmp_path / "mean of means")
+    assert open_model_folder(tmp_path / "mean of means").description.step == 24
+
+
+def test_the_last_n_are_the_newest_written_at_their_turn(
+    toy: Any,  # noqa: ANN401
+    tmp_path: Path,
+    whole_run: Path,
+) -> None:
+    assert steps(choose_checkpoints(whole_run, last=1)) == [24]
+    assert steps(choose_checkpoints(whole_run, last=4)) == [10, 15, 20, 24]
+    run = tmp_path / "run"
+    toy.train(run, "training.validate_every_steps=6", "training.best_by=loss")
+    kept = sorted(int(path.name[5:]) for path in (run / "checkpoints").iterdir())
+    assert {6, 12, 18} & set(kept)  # the best, saved out of turn
+    assert steps(choose_checkpoints(run, last=5)) == [5, 10, 15, 20, 24]
+    with pytest.raises(ModelError, match="has 5 checkpoints, but --last is 6"):
+        choose_checkpoints(run, last=6)
+
+
+def test_what_is_no_run_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no run"):
+        choose_checkpoints(tmp_path / "none", last=1)
+
+
+def test_unlike_models_are_refused_and_both_named(
+    toy: Any,  # noqa: ANN401
+    tmp_path: Path,
+    whole_run: Path,
+    make_corpus: Callable[..., Path],
+) -> None:
+    toy.train(tmp_path / "wider", "training.max_steps=1", "model.d_ff=48")
+    other = make_corpus("other", train=toy.sentences(60, seed=9))
+    run_training(other, tmp_path / "other words", toy.settings("training.max_steps=1"), quiet=True)
+    for run in ("wider", "other words"):
+        paths = [whole_run / "last", tmp_path / run / "last"]
+        with pytest.raises(ModelError, match="only like models can be averaged") as caught:
+            average_models(paths, tmp_path / "mean")
+        assert all(str(path) in str(caught.value) for path in paths)
+    assert not (tmp_path / "mean").exists()
+
+
+def test_a_model_is_not_replaced_by_its_own_average(whole_run: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole_run / "last", tmp_path / "model")
+    before = (tmp_path / "model" / "weights.safetensors").read_bytes()
+    with pytest.raises(UsageError, match="is one of the models to average"):
+        average_models([tmp_path / "model", whole_run / "last"], tmp_path / "model", force=True)
+    with pytest.raises(UsageError, match="give --force"):
+        average_models([whole_run / "last"], tmp_path / "model")
+    assert (tmp_path / "model" / "weights.safetensors").read_bytes() == before
+
+
+def nmt(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([PROGRAM, *arguments], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def test_the_command_writes_models_run_avg_n(whole_run: Path, tmp_path: Path) -> None:
+    done = nmt("average", whole_run, "--last", "2", cwd=tmp_path)
+    out = tmp_path / "models" / "whole-avg2"
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "models/whole-avg2: the mean of step-00000020, step-00000024\n"
+    assert len(open_model_folder(out).description.provenance["parents"]) == 2
+    done = nmt("average", whole_run, "--last", "2", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "nmt: models/whole-avg2: exists; give --force to replace it, or name another place\n"
