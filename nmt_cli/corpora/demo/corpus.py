@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from nmt_cli.corpora.demo import (
     patterns_complex,
@@ -17,13 +17,12 @@ from nmt_cli.corpora.demo import (
     patterns_talk,
 )
 from nmt_cli.corpora.demo.draw import Draw
+from nmt_cli.corpora.demo.held_out import HeldOut
 from nmt_cli.corpora.demo.sentences import Pattern
 
 N_TRAIN = 66_000
 N_HELD_OUT = 1_000
-RESERVED_PERCENT = 8
 FAMILIAR = 10
-FREE_NOUNS = 4  # a verb or adjective with no more nouns than this keeps them all in train
 
 S, C, Z, D = patterns_simple, patterns_complex, patterns_infinitive, patterns_describe
 P, N, T = patterns_places, patterns_numbers, patterns_talk
@@ -75,16 +74,21 @@ def demo_corpus(*, seed: int = 1) -> DemoCorpus:
     return DemoCorpus(**pairs)
 
 
+@lru_cache(maxsize=1)  # some seconds of work, asked for by the corpus and by its figures
 def demo_examples(*, seed: int = 1) -> dict[str, list[Example]]:
-    """The three splits with what is known of each pair: valid and test hold only reserved combinations."""
+    """The three splits with what is known of each pair: every pair of valid and test holds a reserved one.
+
+    The lists are shared by all callers: copy before changing.
+    """
     draw = Draw(seed)
+    held = HeldOut(draw, seed=seed)
     train: list[Example] = []
     held_out: list[Example] = []
-    for example in _distinct(draw):
-        reserved = any(is_reserved(draw, *one, seed=seed) for one in example.combinations)
+    for example in _distinct(draw, held):
+        reserved = any(held.is_reserved(one) for one in example.combinations)
         if not reserved:
             train.append(example)
-        elif example.combinations:
+        else:
             held_out.append(example)
         if len(train) == N_TRAIN:
             break
@@ -107,10 +111,14 @@ def _familiar(train: list[Example]) -> set[str]:
     return {word for word, count in counts.items() if count >= FAMILIAR}
 
 
-def _distinct(draw: Draw) -> Iterator[Example]:
+def _distinct(draw: Draw, held: HeldOut) -> Iterator[Example]:
     """Examples without end, no sentence of either side twice, whatever its capitals."""
     turns = [pattern for often, patterns in TURNS.items() for pattern in patterns for _ in range(often)]
     seen: set[str] = set()
+    for source, target in draw.words.phrases:  # each once, those with a name as often as they are drawn
+        if "{name}" not in source:
+            seen |= {f"en {source.lower()}", f"de {target.lower()}"}
+            yield Example(source, target, "fixed", ())
     while True:
         for pattern in turns:
             draw.combinations = []
@@ -119,26 +127,4 @@ def _distinct(draw: Draw) -> Iterator[Example]:
             if keys & seen:
                 continue
             seen |= keys
-            yield Example(source, target, pattern.__name__, tuple(draw.combinations))
-
-
-def is_reserved(draw: Draw, kind: str, word: str, noun: str, *, seed: int) -> bool:
-    """Whether a combination is kept out of train: by digest, so that no order of drawing matters."""
-    if kind != "other" and len(_partners(draw, kind, word)) <= FREE_NOUNS:
-        return False
-    digest = hashlib.sha256(f"{seed}|{kind}|{word}|{noun}".encode()).digest()
-    return int.from_bytes(digest[:4]) % 100 < RESERVED_PERCENT
-
-
-def _partners(draw: Draw, kind: str, word: str) -> tuple[object, ...]:
-    """The nouns that can stand with a word."""
-    if kind == "adjective":
-        classes = next(one.classes for one in draw.words.adjectives if one.english == word)
-        return draw.nouns(classes)
-    classes = frozenset().union(
-        *(slot.classes for one in draw.words.verbs if one.key == word for slot in one.slots[-1:])
-    )
-    if not classes:
-        return draw.words.nouns
-    towns = draw.names["city"] + draw.names["country"] if classes & {"city", "country"} else []
-    return (*draw.nouns(classes), *towns)
+            yield Example(source, target, pattern.__name__, held.in_sentence(draw.combinations, source))

@@ -28,6 +28,8 @@ THINGS = [
     "café",
     "media",
     "event",
+    "conversation",
+    "cutlery",
     "plant",
     "luggage",
     "animal",
