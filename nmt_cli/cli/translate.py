@@ -14,7 +14,7 @@ import typer
 
 if TYPE_CHECKING:
     from nmt_cli.config import SearchConfig
-    from nmt_cli.decoding.streaming import Tally
+    from nmt_cli.decoding.streaming import Blocks, Tally
     from nmt_cli.decoding.translator import Translation
     from nmt_cli.model_folder import ModelFolder
 
@@ -109,6 +109,7 @@ def translate(
         use_allowed_cores()
         translator = Translator.of_folder(folder, device=device.value)
         progress = Progress(quiet=quiet)
+        progress.start(blocks)
         for translations in translate_blocks(translator, blocks, search, tally, strict=strict):
             first = tally.lines - len(translations) + 1
             write(b"".join(output_line(found, first + i, as_json=as_json) for i, found in enumerate(translations)))
@@ -223,6 +224,13 @@ class Progress:
         """Start the clock."""
         self._quiet = quiet
         self._start = self._last = time.monotonic()
+
+    def start(self, blocks: Blocks) -> None:
+        """Say on a terminal what is waited for."""
+        from nmt_cli.cli.output import announce
+
+        if blocks.is_terminal and not self._quiet:
+            announce("reading from the terminal, a sentence a line; Ctrl-D ends it")
 
     def show(self, tally: Tally) -> None:
         """Show new warnings, and now and then how far the work is."""

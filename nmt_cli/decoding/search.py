@@ -7,7 +7,7 @@ depend on its neighbours.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -23,6 +23,7 @@ from nmt_cli.subwords.segmenter import END, PAD
 NEVER = float("-inf")
 
 
+@runtime_checkable
 class StepModel(Protocol):
     """What the search needs of a model: B sentences, of each the W hypotheses that are alive."""
 

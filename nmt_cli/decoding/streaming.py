@@ -31,6 +31,7 @@ class Blocks(NamedTuple):
     """Return what has arrived, waiting for at least one byte; nothing at the end."""
     is_waiting: Callable[[], bool]
     """Say whether `read` would return at once."""
+    is_terminal: bool = False
 
 
 @contextlib.contextmanager
@@ -70,7 +71,7 @@ def _blocks_of_descriptor(name: str, descriptor: int) -> Blocks:
         except OSError:  # Windows asks sockets only
             return False
 
-    return Blocks(name, read, is_waiting)
+    return Blocks(name, read, is_waiting, is_terminal=os.isatty(descriptor))
 
 
 def chunks_of_records(blocks: Blocks, *, chunk_lines: int = CHUNK_LINES) -> Iterator[list[Record]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from nmt_cli.config import SearchConfig, TextConfig
 from nmt_cli.corpora.text_steps import apply, undo
@@ -17,6 +17,7 @@ from nmt_cli.model_folder import ModelFolder, open_model_folder
 from nmt_cli.subwords.segmenter import END, Segmenter
 
 
+@runtime_checkable
 class Engine(Protocol):
     """What the translator needs of an engine."""
 
