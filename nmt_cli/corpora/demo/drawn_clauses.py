@@ -11,7 +11,7 @@ from nmt_cli.corpora.demo.noun_phrase import NounPhrase, Phrase, Pronoun
 
 PLACE_CASES = {"dir", "loc"}
 ADJUNCT_PLACES = {
-    "R": ("kitchen", "living_room", "bedroom", "balcony"),
+    "R": ("kitchen", "living_room", "balcony"),
     "O": ("garden", "park", "forest", "beach"),
     "M": ("supermarket", "market"),
     "K": ("kitchen",),

@@ -51,9 +51,20 @@ def infinitive(clause: Clause, *, zu: bool = True) -> str:
 def command(clause: Clause, *, please: bool = False) -> str:
     """The command to one person whom one calls du."""
     verb = clause.verb.german
+    words = with_please(clause) if please else middle(clause)
+    return join([verb.command, *words, verb.prefix.strip()])
+
+
+def request(clause: Clause) -> str:
+    """The bare infinitive group with bitte, as it follows könntest du."""
+    return join([*with_please(clause), clause.verb.german.infinitive])
+
+
+def with_please(clause: Clause) -> list[str]:
+    """The middle with bitte, which follows the pronouns."""
     words = middle(clause)
-    reflexive = [words.pop(0)] if verb.reflexive else []
-    return join([verb.command, *reflexive, "bitte" if please else "", *words, verb.prefix.strip()])
+    n_pronouns = 1 + sum(isinstance(one.phrase, Pronoun) for one in clause.complements if not one.german_preposition)
+    return [*words[:n_pronouns], "bitte", *words[n_pronouns:]]
 
 
 def auxiliary(subject: Phrase, name: str, *, past: bool = False) -> str:

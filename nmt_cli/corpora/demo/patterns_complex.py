@@ -95,7 +95,7 @@ def if_weather(draw: Draw) -> Pair:
     main = future(draw, draw.subject(), extras=0.3, mark="f").but(time=None, manner=None)
     if ("R" not in main.verb.marks and "O" in main.verb.marks) or main.verb.english.base == "swim in":
         main = negative(main)  # nobody hikes in the rain
-    if not main.direction and "R" not in main.verb.marks:
+    if not main.direction:
         main = main.but(place=None)
     text = f"if {english.statement(weather)}, {english.statement(main)}"
     return pair(text, f"{german.subordinate(weather, 'wenn')}, {german.question(main)}")

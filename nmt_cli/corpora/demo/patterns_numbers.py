@@ -192,6 +192,8 @@ def _measured(draw: Draw) -> Pair:
     word, contents, gender, german_word, german_plural = draw.one(MEASURES)
     noun = draw.noun(*contents.split())
     draw.note("other", word, noun.english)
+    for verb_key in ("buy/kaufen", "order/bestellen"):
+        draw.note("verb", verb_key, noun.english)
     number = draw.random.randint(1, 4)
     article = german_nouns.determiner("a", gender, "acc")
     content = (noun.english, noun.german)

@@ -194,13 +194,7 @@ def request(draw: Draw) -> Pair:
     made = clause(draw, verb(draw, "aem", mark="Q"), YOU, extras=0.2).but(company=None)
     if draw.chance(0.4):
         made = made.but(time=draw.time("future", made.verb))
-    words = german.infinitive(made, zu=False)
-    return pair(f"could you {english.infinitive(made)}, please", f"könntest du {_after_reflexive(words)}", "?")
-
-
-def _after_reflexive(words: str) -> str:
-    first, _, rest = words.partition(" ")
-    return f"{first} bitte {rest}" if first in {"dich", "mir", "uns", "ihm", "ihr", "ihn"} else f"bitte {words}"
+    return pair(f"could you {english.infinitive(made)}, please", f"könntest du {german.request(made)}", "?")
 
 
 def proposal(draw: Draw) -> Pair:

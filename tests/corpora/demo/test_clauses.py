@@ -212,3 +212,13 @@ def test_owners_stand_before_in_english_and_after_in_german() -> None:
 def test_writing_sets_capital_commas_and_mark() -> None:
     assert written("der Mann, der hier wohnt,, ist  alt", ".") == "Der Mann, der hier wohnt, ist alt."
     assert written("wir kennen den Mann, der hier wohnt,", "?") == "Wir kennen den Mann, der hier wohnt?"
+
+
+def test_please_follows_the_pronouns() -> None:
+    give = Clause(
+        Pronoun("you"),
+        verb("geben"),
+        complements=(Complement(Pronoun("they"), "dat"), Complement(the("key"), "acc")),
+    )
+    assert german.request(give) == "ihnen bitte den Schlüssel geben"
+    assert german.command(give, please=True) == "gib ihnen bitte den Schlüssel"
