@@ -19,6 +19,7 @@ from nmt_cli.config import ModelConfig, TrainingConfig
 from nmt_cli.model.initialisation import initialise
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.training.gradient import accumulate_gradient, batch_loss
+from nmt_cli.training.ranks import Ranks
 
 V = 50
 ALL = np.arange(16)
@@ -91,6 +92,26 @@ def test_one_batch_and_unequal_micro_batches_and_single_pairs_give_one_gradient(
         assert loss.smoothed == pytest.approx(expected_loss, rel=10 * bound)
         assert (loss.source_tokens, loss.target_tokens) == (int(CORPUS.source.offsets[-1]), N_TARGET)
     assert {1, 4, 16} <= counts
+
+
+@pytest.mark.parametrize("n_ranks", [2, 3, 20])
+@pytest.mark.parametrize("micro_batch_tokens", [10_000, 41])
+def test_the_shares_of_all_ranks_sum_to_the_gradient(n_ranks: int, micro_batch_tokens: int) -> None:
+    model = make_model(dtype=torch.float64)
+    whole_loss = accumulate_gradient(model, CORPUS, ALL, training(10_000), step=1)
+    whole = gradient(model)
+    shares, losses = [], []
+    for rank in range(n_ranks):
+        for parameter in model.parameters():
+            parameter.grad = torch.zeros_like(parameter)
+        ranks = Ranks(rank, n_ranks)
+        losses.append(accumulate_gradient(model, CORPUS, ALL, training(micro_batch_tokens), step=1, ranks=ranks))
+        shares.append(gradient(model))
+    assert difference(torch.stack(shares).sum(dim=0), whole) < 1e-13
+    assert sum(loss.smoothed for loss in losses) == pytest.approx(whole_loss.smoothed, rel=1e-6)
+    assert sum(loss.plain for loss in losses) == pytest.approx(whole_loss.plain, rel=1e-6)
+    assert {loss.target_tokens for loss in losses} == {N_TARGET}
+    assert len({loss.positions for loss in losses}) == 1
 
 
 @settings(max_examples=15, deadline=None)

@@ -131,6 +131,23 @@ def test_killed_before_anything_was_written_begins_anew(
 
 
 @pytest.mark.slow
+def test_two_ranks_killed_and_continued_end_with_the_bits_of_two_ranks(toy: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    two = ["--set", "machine.ranks=2"]
+    whole, run = tmp_path / "whole", tmp_path / "run"
+    subprocess.run(command(toy, whole, "--quiet", *two), check=True)
+    for step in (13, 15, 21):
+        process = start(toy, run, *two)
+        wait_for_step(process, run, step)
+        process.kill()
+        process.communicate()
+    subprocess.run(command(toy, run, "--quiet", *two), check=True)
+    assert (run / "last" / WEIGHTS).read_bytes() == (whole / "last" / WEIGHTS).read_bytes()
+    losses = [[record["loss_nats"] for record in toy.metrics(path, "training")] for path in (run, whole)]
+    assert losses[0] == losses[1]
+    assert len(losses[0]) == 24
+
+
+@pytest.mark.slow
 def test_fewer_pairs_than_ranks_give_the_losses_of_one_rank(
     toy: Any,  # noqa: ANN401
     tmp_path: Path,

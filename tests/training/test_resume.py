@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 
 from nmt_cli.batches.plan import Cursor
-from nmt_cli.errors import ModelError, UsageError
+from nmt_cli.errors import ModelError, StoppedError, UsageError
 from nmt_cli.training import loop
 from nmt_cli.training.run_folder import RunFolder
 from nmt_cli.training.start import run_training
@@ -238,4 +240,29 @@ def test_what_a_kill_left_half_written_is_swept_away(toy: Any, tmp_path: Path, w
     toy.train(run)
     assert not list((run / "checkpoints").glob(".*"))
     assert [record["step"] for record in toy.metrics(run, "training")] == list(range(1, 25))
+    assert (run / "last" / WEIGHTS).read_bytes() == (whole_run / "last" / WEIGHTS).read_bytes()
+
+
+def test_a_stop_asked_for_at_any_moment_of_a_step_saves_that_step(
+    toy: Any,  # noqa: ANN401
+    tmp_path: Path,
+    whole_run: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    moments = ["learning_rate", "accumulate_gradient", "clip_gradient", "advanced", "reason_to_save", "out_of_patience"]
+    run = tmp_path / "run"
+    for step, moment in enumerate(moments, start=1):
+        real = getattr(loop, moment)
+
+        def signalled(*arguments: Any, real: Any = real, **others: Any) -> Any:  # noqa: ANN401
+            result = real(*arguments, **others)
+            os.kill(os.getpid(), signal.SIGTERM)
+            monkeypatch.undo()
+            return result
+
+        monkeypatch.setattr(loop, moment, signalled)
+        with pytest.raises(StoppedError, match=f"stopped at step {step - (moment == 'out_of_patience')}") as caught:
+            toy.train(run)
+        assert caught.value.exit_code == 143
+    toy.train(run)
     assert (run / "last" / WEIGHTS).read_bytes() == (whole_run / "last" / WEIGHTS).read_bytes()

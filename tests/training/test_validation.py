@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -133,6 +134,14 @@ def test_patience_counts_validations_since_the_best(best_by: str, best_step: int
             break
     assert (progress.best_step, step) == (best_step, stops_at)
     assert not out_of_patience(progress, config(patience=None))
+
+
+def test_a_validation_that_is_not_finite_is_never_the_best() -> None:
+    training = config(best_by="loss")
+    progress = judged(Progress(step=1), result(bleu=0.0, loss=math.nan), training)
+    assert (progress.best_score, progress.best_step, progress.validations_since_best) == (None, None, 1)
+    progress = judged(progress.model_copy(update={"step": 2}), result(bleu=0.0, loss=9.0), training)
+    assert (progress.best_score, progress.best_step) == (-9.0, 2)
 
 
 def test_a_run_out_of_patience_stops_saves_and_stays_stopped(toy: Any, tmp_path: Path) -> None:  # noqa: ANN401
