@@ -114,7 +114,7 @@ def test_the_shares_of_all_ranks_sum_to_the_gradient(n_ranks: int, micro_batch_t
     assert len({loss.positions for loss in losses}) == 1
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.permutations(range(16)), st.lists(st.integers(1, 15), max_size=6))
 def test_any_partition_of_an_update_gives_its_gradient(order: list[int], cuts: list[int]) -> None:
     model = make_model(dtype=torch.float64)
