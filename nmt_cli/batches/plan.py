@@ -66,17 +66,28 @@ def plan_epoch(
 
 
 def cut_update(
-    pairs: Indices, source_lengths: Indices, target_lengths: Indices, *, micro_batch_tokens: int
+    pairs: Indices,
+    source_lengths: Indices,
+    target_lengths: Indices,
+    *,
+    micro_batch_tokens: int,
+    n_ranks: int = 1,
 ) -> list[Indices]:
-    """Cut an update into micro-batches of at most so many padded positions a side (one pair at least)."""
-    parts: list[Indices] = []
-    first, longest = 0, 0
-    for place, pair in enumerate(pairs):
-        longest_with = max(longest, int(source_lengths[pair]), int(target_lengths[pair]))
-        if place > first and longest_with * (place + 1 - first) > micro_batch_tokens:
-            parts.append(pairs[first:place])
-            first, longest_with = place, max(int(source_lengths[pair]), int(target_lengths[pair]))
-        longest = longest_with
-    if first < len(pairs):
-        parts.append(pairs[first:])
-    return parts
+    """Cut an update into micro-batches of about equal work, as many for each rank.
+
+    A micro-batch has at most `micro_batch_tokens` padded positions a side (one pair at least). Fewer
+    pairs than ranks leave some ranks without one.
+    """
+    longest = np.maximum(source_lengths[pairs], target_lengths[pairs])
+    work = np.cumsum(source_lengths[pairs] + target_lengths[pairs])
+    n_parts = n_ranks
+    while True:
+        # A pair belongs to the part in which the middle of its work lies.
+        middles = work - (source_lengths[pairs] + target_lengths[pairs]) / 2
+        part_of = np.minimum((middles * n_parts / work[-1]).astype(np.int64), n_parts - 1)
+        starts = np.flatnonzero(np.diff(part_of, prepend=-1))
+        sizes = np.diff(starts, append=len(pairs))
+        positions = sizes * np.maximum.reduceat(longest, starts)
+        if np.all((positions <= micro_batch_tokens) | (sizes == 1)):
+            return np.split(pairs, starts[1:])
+        n_parts += n_ranks

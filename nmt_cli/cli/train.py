@@ -21,6 +21,9 @@ def train(
         int | None, typer.Option(help="Updates in all. [default: training.max_steps of the settings]")
     ] = None,
     run: Annotated[Path | None, typer.Option(help="Folder of the run. [default: runs/CORPUS-PRESET]")] = None,
+    ranks: Annotated[
+        int | None, typer.Option(help="Processes that share each update. [default: one a core on a CPU]")
+    ] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda. [default: machine.device, auto]")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Nothing on stderr; log.txt has it all.")] = False,
 ) -> None:
@@ -33,6 +36,8 @@ def train(
         chosen.append(f"training.max_steps={max_steps}")
     if device is not None:
         chosen.append(f"machine.device={device}")
+    if ranks is not None:
+        chosen.append(f"machine.ranks={ranks}")
     data = data or the_only_corpus(Path("data"))
     name = data.parent.name if data.name == "pieces" else data.name
     settings = resolve(preset=preset, config=config, assignments=chosen)

@@ -12,7 +12,8 @@ from nmt_cli.batches.plan import Cursor, Indices, plan_epoch
 from nmt_cli.config import TrainingConfig
 from nmt_cli.errors import DataError, DivergedError, StoppedError
 from nmt_cli.training.checkpoint import Trained, save_checkpoint
-from nmt_cli.training.gradient import accumulate_gradient
+from nmt_cli.training.gradient import Gradient, UpdateResult, accumulate_gradient
+from nmt_cli.training.ranks import Ranks
 from nmt_cli.training.report import Reporter
 from nmt_cli.training.run_folder import RunFolder
 from nmt_cli.training.schedule import learning_rate
@@ -31,27 +32,24 @@ def train(
     validator: Validator | None,
     reporter: Reporter,
     stop: StopRequest,
+    ranks: Ranks,
 ) -> Progress:
-    """Train until max_steps, patience or a request to stop; return how far it came.
+    """Train until max_steps, patience or a request to stop; return how far it came. Rank 0 does this.
 
     Raises:
         DivergedError: the gradient was not finite many times in a row.
         StoppedError: on request, after a checkpoint was saved.
     """
     config = trained.settings.training
+    gradient = Gradient(trained.model)
     trained.model.train()
     for pairs, cursor in planned_updates(trained.pieces.split("train"), config, progress.cursor):
-        if progress.step >= config.max_steps or out_of_patience(progress, config):
+        is_over = progress.step >= config.max_steps or out_of_patience(progress, config) or stop.exit_code is not None
+        if not ranks.lead_says(not is_over):
             break
-        rate = learning_rate(cursor.step, config, d_model=trained.settings.model.d_model)
-        loss = accumulate_gradient(trained.model, reporter.corpus, pairs, config, step=cursor.step)
-        norm = clip_gradient(trained, config.clip_norm)
-        finite = math.isfinite(loss.smoothed) and math.isfinite(norm)
-        if finite:
-            apply_gradient(trained.optimizer, rate)
-        trained.optimizer.zero_grad(set_to_none=True)
-        progress = advanced(progress, cursor, finite=finite, seconds=reporter.lap())
-        reporter.updated(progress, loss, pairs, rate=rate, norm=norm, finite=finite)
+        update = take_update(trained, gradient, reporter.corpus, pairs, step=cursor.step, ranks=ranks)
+        progress = advanced(progress, cursor, finite=update.finite, seconds=reporter.lap())
+        reporter.updated(progress, update, pairs)
         refuse_divergence(run, progress)
 
         result = None
@@ -60,13 +58,34 @@ def train(
             result = validator.validate(trained.model)
             progress = judged(progress, result, config)
             reporter.validated(progress, result)
-        reason = reason_to_save(progress, config, reporter, stop)
+        reason = reason_to_save(progress, config, reporter)
         if reason is not None:
             save_checkpoint(run, trained, progress, reason=reason, scores=reporter.scores)
             reporter.saved(progress, reason)
-        if stop.exit_code is not None:
-            raise StoppedError(f"stopped at step {progress.step:,}; the same command goes on", exit_code=stop.exit_code)
+    if stop.exit_code is not None:
+        if progress.step and progress.step not in run.steps():
+            save_checkpoint(run, trained, progress, reason="stop", scores=reporter.scores)
+            reporter.saved(progress, "stop")
+        raise StoppedError(f"stopped at step {progress.step:,}; the same command goes on", exit_code=stop.exit_code)
     return progress
+
+
+def take_update(
+    trained: Trained, gradient: Gradient, corpus: EncodedCorpus, pairs: Indices, *, step: int, ranks: Ranks
+) -> UpdateResult:
+    """Change the weights by one update, the same on every rank; leave them if its gradient is not finite."""
+    settings = trained.settings
+    rate = learning_rate(step, settings.training, d_model=settings.model.d_model)
+    gradient.clear()
+    loss = accumulate_gradient(trained.model, corpus, pairs, settings.training, step=step, ranks=ranks)
+    loss = gradient.sum_over(ranks, loss)
+    norm = clip_gradient(trained, settings.training.clip_norm)
+    finite = math.isfinite(loss.smoothed) and math.isfinite(norm)
+    if finite:
+        for group in trained.optimizer.param_groups:
+            group["lr"] = rate
+        trained.optimizer.step()
+    return UpdateResult(loss, learning_rate=rate, gradient_norm=norm, finite=finite)
 
 
 def planned_updates(corpus: EncodedCorpus, config: TrainingConfig, cursor: Cursor) -> Iterator[tuple[Indices, Cursor]]:
@@ -101,13 +120,6 @@ def clip_gradient(trained: Trained, clip_norm: float | None) -> float:
     return float(torch.nn.utils.clip_grad_norm_(trained.model.parameters(), clip_norm or math.inf))
 
 
-def apply_gradient(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Take one step of the optimizer at a learning rate."""
-    for group in optimizer.param_groups:
-        group["lr"] = rate
-    optimizer.step()
-
-
 def advanced(progress: Progress, cursor: Cursor, *, finite: bool, seconds: float) -> Progress:
     """Return the progress after one more update, which was skipped unless it was finite."""
     return progress.model_copy(
@@ -140,7 +152,7 @@ def refuse_divergence(run: RunFolder, progress: Progress) -> None:
 def judged(progress: Progress, result: ValidationResult, config: TrainingConfig) -> Progress:
     """Return the progress with a validation counted towards best and patience."""
     score = result.bleu.score if config.best_by == "bleu" else -result.plain_loss
-    if progress.best_score is None or score > progress.best_score:
+    if math.isfinite(score) and (progress.best_score is None or score > progress.best_score):
         return progress.model_copy(
             update={"best_score": score, "best_step": progress.step, "validations_since_best": 0}
         )
@@ -152,13 +164,11 @@ def out_of_patience(progress: Progress, config: TrainingConfig) -> bool:
     return config.patience is not None and progress.validations_since_best >= config.patience
 
 
-def reason_to_save(progress: Progress, config: TrainingConfig, reporter: Reporter, stop: StopRequest) -> str | None:
-    """Return why a checkpoint is due now: its turn, the end, the best so far, or a request to stop."""
+def reason_to_save(progress: Progress, config: TrainingConfig, reporter: Reporter) -> str | None:
+    """Return why a checkpoint is due now: its turn, the end, or the best so far."""
     minutes = config.save_every_minutes
     if progress.step % config.save_every_steps == 0 or (minutes and reporter.minutes_since_save >= minutes):
         return "turn"
     if progress.step >= config.max_steps or out_of_patience(progress, config):
         return "end"
-    if progress.best_step == progress.step:
-        return "best"
-    return "stop" if stop.exit_code is not None else None
+    return "best" if progress.best_step == progress.step else None

@@ -9,7 +9,7 @@ from nmt_cli.batches.corpus import EncodedCorpus
 from nmt_cli.batches.plan import Indices, plan_epoch
 from nmt_cli.model.transformer import parameter_count
 from nmt_cli.training.checkpoint import Trained
-from nmt_cli.training.gradient import UpdateLoss
+from nmt_cli.training.gradient import UpdateResult
 from nmt_cli.training.progress import Meter, RunLog, duration
 from nmt_cli.training.run_folder import RunFolder
 from nmt_cli.training.state import Progress
@@ -68,11 +68,9 @@ class Reporter:
         if progress.step:
             self._log.line(f"goes on after step {progress.step:,}, epoch {progress.epoch}")
 
-    def updated(
-        self, progress: Progress, loss: UpdateLoss, pairs: Indices, *, rate: float, norm: float, finite: bool
-    ) -> None:
+    def updated(self, progress: Progress, update: UpdateResult, pairs: Indices) -> None:
         """Count an update, and report when it is time."""
-        meter = self._meter
+        meter, loss = self._meter, update.loss
         meter.updates += 1
         meter.source_tokens += loss.source_tokens
         meter.target_tokens += loss.target_tokens
@@ -81,13 +79,13 @@ class Reporter:
         meter.plain += loss.plain
         self._updated = time.perf_counter()
         config = self._trained.settings.training
-        if not finite:
+        if not update.finite:
             named = ", ".join(str(pair) for pair in pairs[:N_PAIRS_NAMED])
             more = f" and {len(pairs) - N_PAIRS_NAMED} more" if len(pairs) > N_PAIRS_NAMED else ""
             self._log.line(f"step {progress.step:,}: loss or gradient not finite, skipped; pairs {named}{more}")
         self._log.step(progress.step, config.max_steps, f"loss {loss.smoothed / loss.target_tokens:.3f}")
         if progress.step % config.report_every_steps == 0 or progress.step == config.max_steps:
-            self._report(progress, rate=rate, norm=norm)
+            self._report(progress, rate=update.learning_rate, norm=update.gradient_norm)
 
     def _report(self, progress: Progress, *, rate: float, norm: float) -> None:
         meter = self._meter

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import torch
@@ -14,11 +13,13 @@ from nmt_cli.model.initialisation import initialise
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.settings_files import changes_not_allowed, resolve, write_toml
 from nmt_cli.training.checkpoint import Trained, load_newest
+from nmt_cli.training.launch import cores_to_use, ranks_on_this_machine
 from nmt_cli.training.loop import train
 from nmt_cli.training.progress import RunLog, duration
+from nmt_cli.training.ranks import Ranks
 from nmt_cli.training.report import Reporter
 from nmt_cli.training.run_folder import RunFolder
-from nmt_cli.training.state import Progress, make_optimizer
+from nmt_cli.training.state import Progress, make_optimizer, state_tensors
 from nmt_cli.training.stopping import listening_for_stop
 from nmt_cli.training.validation import Validator
 
@@ -36,7 +37,8 @@ def run_training(data: Path, run_path: Path, settings: Settings, *, quiet: bool 
     run = RunFolder(run_path)
     run.create()
     with run.locked(), RunLog(run.log, quiet=quiet) as log, listening_for_stop() as stop:
-        settings_of_run(run, settings)
+        settings = settings_of_run(run, settings)
+        torch.set_num_threads(1)
         device = choose_device(settings.machine)
         model = Transformer(
             settings.model, source_vocab_size=pieces.source_vocab_size, target_vocab_size=pieces.target_vocab_size
@@ -52,7 +54,10 @@ def run_training(data: Path, run_path: Path, settings: Settings, *, quiet: bool 
         if validator is None:
             log.line("there is no validation split; the best checkpoint is not chosen")
         before = progress.step
-        progress = train(run, trained, progress, validator=validator, reporter=reporter, stop=stop)
+        n_ranks = settings.machine.ranks or 1
+        with ranks_on_this_machine(n_ranks, pieces=pieces.path, config=run.config) as ranks:
+            share_state(trained, progress, ranks)
+            progress = train(run, trained, progress, validator=validator, reporter=reporter, stop=stop, ranks=ranks)
         if progress.step == before:
             log.line(f"{run.path}: complete at step {progress.step:,}; give a larger --max-steps to go on")
         else:
@@ -84,21 +89,38 @@ def refuse_misfit(pieces: PiecesFolder, settings: Settings) -> None:
     pieces.split("train")
 
 
-def settings_of_run(run: RunFolder, settings: Settings) -> None:
-    """Write the settings of a new run, or check them against those that it began with.
+def settings_of_run(run: RunFolder, settings: Settings) -> Settings:
+    """Return the settings to train with, the number of ranks among them, and write them to the run.
+
+    A run that goes on keeps its number of ranks unless another is given.
 
     Raises:
         UsageError: a field that may not change has another value.
     """
+    ranks = settings.machine.ranks
     if run.config.exists():
-        changed = changes_not_allowed(resolve(preset=None, config=run.config), settings)
+        before = resolve(preset=None, config=run.config)
+        changed = changes_not_allowed(before, settings)
         if changed:
             raise UsageError(f"{run.path}: cannot go on with other settings: {'; '.join(changed)}; name another --run")
+        ranks = ranks or before.machine.ranks
+    if ranks is None:
+        ranks = 1 if choose_device(settings.machine).type == "cuda" else cores_to_use()
+    machine = settings.machine.model_copy(update={"ranks": ranks})
+    settings = settings.model_copy(update={"machine": machine})
     write_toml(run.config, settings)
+    return settings
+
+
+def share_state(trained: Trained, progress: Progress, ranks: Ranks) -> None:
+    """Give the other ranks what this one, the lead, begins with."""
+    ranks.follow_lead_(state_tensors(trained.model, trained.optimizer))
+    for number in (progress.step, progress.epoch, progress.update_in_epoch):
+        ranks.lead_says(number)
 
 
 def choose_device(machine: MachineConfig) -> torch.device:
-    """Return the device to train on, with the threads of a CPU set.
+    """Return the device to train on.
 
     Raises:
         MachineError: a GPU was asked for and there is none.
@@ -106,7 +128,4 @@ def choose_device(machine: MachineConfig) -> torch.device:
     has_gpu = torch.cuda.is_available()
     if machine.device == "cuda" and not has_gpu:
         raise MachineError("machine.device is cuda, but this machine has no CUDA device; set machine.device=cpu")
-    if machine.device != "cpu" and has_gpu:
-        return torch.device("cuda")
-    torch.set_num_threads(machine.threads or len(os.sched_getaffinity(0)))
-    return torch.device("cpu")
+    return torch.device("cuda" if has_gpu and machine.device != "cpu" else "cpu")

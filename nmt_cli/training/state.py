@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import torch
 from pydantic import Field
-from safetensors.numpy import save_file
 from torch import nn
 
 from nmt_cli.batches.plan import Cursor
 from nmt_cli.config import Section, TrainingConfig
 from nmt_cli.errors import ModelError, UsageError
 from nmt_cli.files import read_json, sha256_of_file, sha256_of_json, write_json
-from nmt_cli.model_folder import read_tensors
+from nmt_cli.model_folder import read_tensors, write_tensors
 from nmt_cli.settings_files import validated
 
 OPTIMIZER = "optimizer.safetensors"
 MANIFEST = "state.json"
+ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 
 
 class Progress(Section):
@@ -43,13 +43,27 @@ class Progress(Section):
 
 def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam:
     """Return Adam as in section 5.3; the loop sets its rate each step."""
-    return torch.optim.Adam(
+    optimizer = torch.optim.Adam(
         model.parameters(),
         lr=0.0,
         betas=(config.adam_beta1, config.adam_beta2),
         eps=config.adam_epsilon,
         fused=True,
     )
+    for parameter in model.parameters():
+        optimizer.state[parameter] = {
+            "step": torch.zeros((), device=parameter.device),
+            "exp_avg": torch.zeros_like(parameter),
+            "exp_avg_sq": torch.zeros_like(parameter),
+        }
+    return optimizer
+
+
+def state_tensors(model: nn.Module, optimizer: torch.optim.Adam) -> list[torch.Tensor]:
+    """Return all tensors that make up the state, in a fixed order."""
+    parameters = list(model.parameters())
+    moments = [optimizer.state[parameter][key] for parameter in parameters for key in ADAM_STATE]
+    return [parameter.data for parameter in parameters] + moments
 
 
 def save_state(folder: Path, model: nn.Module, optimizer: torch.optim.Adam, progress: Progress) -> None:
@@ -59,7 +73,7 @@ def save_state(folder: Path, model: nn.Module, optimizer: torch.optim.Adam, prog
     for name, parameter in model.named_parameters():
         for key, value in optimizer.state.get(parameter, {}).items():
             tensors[f"{key}.{name}"] = value.detach().cpu().numpy()
-    save_file(tensors, folder / OPTIMIZER)
+    write_tensors(folder / OPTIMIZER, tensors)
     values = progress.model_dump() | {"files": {OPTIMIZER: sha256_of_file(folder / OPTIMIZER)}}
     write_json(folder / MANIFEST, values | {"digest": sha256_of_json(values)})
 
@@ -88,10 +102,7 @@ def _fill(
     optimizer: torch.optim.Adam, model: nn.Module, tensors: dict[str, np.ndarray[Any, Any]], *, where: Path
 ) -> None:
     for name, parameter in model.named_parameters():
-        state = {}
-        for key in ("step", "exp_avg", "exp_avg_sq"):
+        for key in ADAM_STATE:
             if f"{key}.{name}" not in tensors:
                 raise ModelError(f"{where / OPTIMIZER}: has no {key} of {name}")
-            value = torch.from_numpy(tensors[f"{key}.{name}"])
-            state[key] = value if key == "step" else value.to(parameter.device)
-        optimizer.state[parameter] = state
+            optimizer.state[parameter][key].copy_(torch.from_numpy(tensors[f"{key}.{name}"]))
