@@ -22,10 +22,10 @@ demo: $(INSTALLED)  ## train a small German translator and try it, in minutes
 	$(MAKE) -C recipes/demo NMT=../../$(RUN)nmt
 
 test: check  ## check, then run the tests: minutes
-	$(RUN)python -m pytest
+	$(RUN)python -m pytest -n auto --dist loadfile
 
 test-slow: $(INSTALLED)  ## run the slow tests: kills, whole chains
-	$(RUN)python -m pytest -m 'slow and not gpu'
+	$(RUN)python -m pytest -n auto --dist loadfile -m 'slow and not gpu'
 
 check: $(INSTALLED)  ## lint, format and types
 	$(RUN)ruff check

@@ -13,7 +13,7 @@ def average(
         list[Path], typer.Argument(metavar="RUN | MODEL...", help="A run, or the model folders to average.")
     ],
     last: Annotated[int, typer.Option(min=1, help="Checkpoints of the run, the newest ones.")] = 5,
-    out: Annotated[Path | None, typer.Option(help="Model folder to write. [default: models/RUN-avgN]")] = None,
+    out: Annotated[Path | None, typer.Option(help="Model folder to write. Default: models/RUN-avgN.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a complete model folder.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Nothing on stderr.")] = False,
 ) -> None:

@@ -21,7 +21,7 @@ def bpe(
     model: Annotated[
         Path | None, typer.Option(help="Encode with the subwords of this model; nothing is learned.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder to write. [default: DATA/pieces]")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write. Default: DATA/pieces.")] = None,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="section.field=value, as in subwords.character_coverage=1.")
     ] = None,

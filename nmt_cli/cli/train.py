@@ -10,7 +10,7 @@ import typer
 
 def train(
     data: Annotated[
-        Path | None, typer.Argument(help="A folder encoded by `nmt bpe`. [default: the only one under data/]")
+        Path | None, typer.Argument(help="A folder encoded by `nmt bpe`. Default: the only one under data/.")
     ] = None,
     preset: Annotated[str | None, typer.Option(help="Settings in the package: tiny, small, base, big …")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file of settings, over those of the preset.")] = None,
@@ -18,13 +18,13 @@ def train(
         list[str] | None, typer.Option("--set", help="section.field=value, over the file; may be given often.")
     ] = None,
     max_steps: Annotated[
-        int | None, typer.Option(help="Updates in all. [default: training.max_steps of the settings]")
+        int | None, typer.Option(help="Updates in all. Default: training.max_steps of the settings.")
     ] = None,
-    run: Annotated[Path | None, typer.Option(help="Folder of the run. [default: runs/CORPUS-PRESET]")] = None,
+    run: Annotated[Path | None, typer.Option(help="Folder of the run. Default: runs/CORPUS-PRESET.")] = None,
     ranks: Annotated[
-        int | None, typer.Option(help="Processes that share each update. [default: one a core on a CPU]")
+        int | None, typer.Option(help="Processes that share each update. Default: one a core on a CPU.")
     ] = None,
-    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda. [default: machine.device, auto]")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda. Default: machine.device, auto.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Nothing on stderr; log.txt has it all.")] = False,
 ) -> None:
     """Train a Transformer; the same command again goes on where it stopped."""

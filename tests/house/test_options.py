@@ -13,16 +13,16 @@ from nmt_cli.cli.main import app
 README = Path(__file__).parents[2] / "README.md"
 HELD_OUT = {"--valid-source", "--valid-target", "--test-source", "--test-target"}
 OPTIONS = {
-    "prepare": {"--source", "--target", "--source-lang", "--target-lang", "--out", "--list", "--from", "--set"}
-    | {"--force", "--quiet"}
+    "prepare": {"--source", "--target", "--source-lang", "--target-lang", "--out", "--list", "--set"}
+    | {"--lowercase", "--moses", "--force", "--quiet"}
     | HELD_OUT,
     "bpe": {"--vocab-size", "--separate", "--target-vocab-size", "--algorithm", "--model", "--out", "--set"}
     | {"--force", "--quiet"},
-    "train": {"--preset", "--config", "--set", "--max-steps", "--run", "--device", "--quiet"},
+    "train": {"--preset", "--config", "--set", "--max-steps", "--run", "--ranks", "--device", "--quiet"},
     "average": {"--last", "--out", "--force", "--quiet"},
     "translate": {"--model", "--output", "--format", "--strict", "--device", "--set", "--quiet"}
     | {"--beam-size", "--length-penalty", "--alpha", "--max-extra", "--min-length", "--n-best", "--batch-tokens"},
-    "score": {"--reference", "--json"},
+    "score": {"--reference", "--target-lang", "--lowercase", "--tokenize", "--json", "--quiet"},
 }
 GROUP = typer.main.get_command(app)
 assert isinstance(GROUP, typer.core.TyperGroup)
