@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,16 +15,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nmt_cli.errors import MachineError
-from nmt_cli.training.ranks import Ranks, join_ranks, leave_ranks
+from nmt_cli.training.ranks import LostRankError, Ranks, join_ranks, leave_ranks
 
 SECONDS_TO_FALL = 10.0
 """After a rank has died: time for this process to notice by itself, before it is ended."""
-LOOPBACK = {"GLOO_SOCKET_IFNAME": "lo"} if sys.platform == "linux" else {}
+SECONDS_TO_DIE = 2.0
+"""After a connection has broken: time for the rank at its other end to be known as dead."""
+LOOPBACK = {"linux": "lo", "darwin": "lo0"}
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def cores_to_use() -> int:
     """Return the cores that this process may use: its affinity, and its control group's share of time."""
-    cores = len(os.sched_getaffinity(0))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with contextlib.suppress(OSError, ValueError):
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
         if quota != "max":
@@ -41,20 +45,22 @@ def ranks_on_this_machine(n_ranks: int, *, pieces: Path, config: Path) -> Iterat
     if n_ranks == 1:
         yield Ranks()
         return
-    os.environ.update(LOOPBACK)
+    if sys.platform in LOOPBACK:
+        os.environ["GLOO_SOCKET_IFNAME"] = LOOPBACK[sys.platform]
     with tempfile.TemporaryDirectory(prefix="nmt-ranks-") as name:
         folder = Path(name)
-        others = [_start(rank, n_ranks, folder, pieces, config) for rank in range(1, n_ranks)]
+        others: list[subprocess.Popen[bytes]] = []
         done = threading.Event()
-        watcher = threading.Thread(target=_watch, args=(others, folder, done), daemon=True)
-        watcher.start()
         try:
+            for rank in range(1, n_ranks):
+                others.append(_start(rank, n_ranks, folder, pieces, config))  # noqa: PERF401 - each to be ended
+            threading.Thread(target=_watch, args=(others, folder, done), daemon=True).start()
             ranks = join_ranks(folder / "store", rank=0, world_size=n_ranks)
             yield ranks
             done.set()
             leave_ranks(ranks)
-        except MachineError as error:
-            raise MachineError(f"{_obituary(others, folder) or error}") from error
+        except LostRankError as error:
+            raise MachineError(_obituary(others, folder, wait=SECONDS_TO_DIE) or str(error)) from error
         finally:
             done.set()
             _end(others)
@@ -63,46 +69,65 @@ def ranks_on_this_machine(n_ranks: int, *, pieces: Path, config: Path) -> Iterat
 def _start(rank: int, n_ranks: int, folder: Path, pieces: Path, config: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "nmt_cli.training.worker"]
     command += [str(rank), str(n_ranks), str(os.getpid()), str(folder / "store"), str(pieces), str(config)]
-    with (folder / f"rank-{rank}.log").open("wb") as log:
-        return subprocess.Popen(  # noqa: S603 - this program itself
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
-        )
+    try:
+        with (folder / f"rank-{rank}.log").open("wb") as log, _stop_signals_blocked():
+            return subprocess.Popen(  # noqa: S603 - this program itself
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=os.environ | {"OMP_NUM_THREADS": "1"},
+            )
+    except OSError as error:
+        raise MachineError(f"training process {rank} cannot be started ({error.strerror}); try --ranks 1") from None
+
+
+@contextlib.contextmanager
+def _stop_signals_blocked() -> Iterator[None]:
+    """Have a process that is started here never see Ctrl-C or SIGTERM, which often reach a whole group.
+
+    Only the lead, which gets its own a moment later, decides what comes of them.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _watch(others: list[subprocess.Popen[bytes]], folder: Path, done: threading.Event) -> None:
     """End this process when another rank has died and the main thread waits for it in vain."""
     while not done.wait(0.2):
-        if any(other.poll() is not None for other in others):
-            deadline = time.monotonic() + SECONDS_TO_FALL
-            while time.monotonic() < deadline:
-                if done.wait(0.2):
-                    return
+        if any(other.poll() for other in others):
+            if done.wait(SECONDS_TO_FALL):
+                return
             sys.stderr.write(f"nmt: {_obituary(others, folder)}\n")
             sys.stderr.flush()
-            for other in others:
-                other.kill()
+            _end(others)
+            shutil.rmtree(folder, ignore_errors=True)
             os._exit(MachineError.exit_code)
 
 
-def _obituary(others: list[subprocess.Popen[bytes]], folder: Path) -> str | None:
-    for rank, other in enumerate(others, start=1):
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            other.wait(timeout=2.0)
-        if other.returncode is not None:
-            lines = (folder / f"rank-{rank}.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            why = f": {lines[-1]}" if lines else ""
-            return f"training process {rank} ended with exit code {other.returncode}{why}; the same command goes on"
+def _obituary(others: list[subprocess.Popen[bytes]], folder: Path, *, wait: float = 0.0) -> str | None:
+    """Say which rank died and why, if one did: before those that ended because it was lost to them."""
+    deadline = time.monotonic() + wait
+    while True:
+        codes = {rank: other.poll() for rank, other in enumerate(others, start=1)}
+        dead = {rank: code for rank, code in codes.items() if code}  # 0: it was told to end
+        first = sorted(dead, key=lambda rank: (dead[rank] == MachineError.exit_code, rank))[:1]
+        if (first and dead[first[0]] != MachineError.exit_code) or time.monotonic() >= deadline:
+            break
+        time.sleep(0.05)
+    for rank in first:
+        lines = (folder / f"rank-{rank}.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        why = f": {lines[-1]}" if lines else ""
+        return f"training process {rank} ended with exit code {dead[rank]}{why}; the same command goes on"
     return None
 
 
 def _end(others: list[subprocess.Popen[bytes]]) -> None:
+    """End the other ranks; they hold nothing that would need saving."""
     for other in others:
-        try:
-            other.wait(timeout=SECONDS_TO_FALL)
-        except subprocess.TimeoutExpired:
-            other.send_signal(signal.SIGKILL)
-            other.wait()
+        other.kill()
+    for other in others:
+        other.wait()

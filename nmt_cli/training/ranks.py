@@ -17,23 +17,23 @@ LONGEST_WAIT = dt.timedelta(hours=12)
 """For the lead's validation; a rank that dies is noticed at once, by its closed connection."""
 
 
+class LostRankError(MachineError):
+    """Another rank is gone, or cannot be reached."""
+
+
 @dataclass(frozen=True)
 class Ranks:
-    """This process among its like; rank 0 leads: it validates, reports and saves."""
+    """This process among its like."""
 
     rank: int = 0
+    """The lead, the process that the user started, is 0: it validates, reports and saves."""
     world_size: int = 1
-
-    @property
-    def leads(self) -> bool:
-        """Whether this is the process that the user started."""
-        return self.rank == 0
 
     def sum_(self, values: Tensor) -> None:
         """Replace values by their sum over all ranks, the same bits on each.
 
         Raises:
-            MachineError: a rank is gone.
+            LostRankError: a rank is gone.
         """
         if self.world_size > 1:
             try:
@@ -45,7 +45,7 @@ class Ranks:
         """Replace tensors by those of rank 0.
 
         Raises:
-            MachineError: a rank is gone.
+            LostRankError: a rank is gone.
         """
         if self.world_size > 1:
             try:
@@ -58,26 +58,33 @@ class Ranks:
         """Return rank 0's number on every rank.
 
         Raises:
-            MachineError: a rank is gone.
+            LostRankError: a rank is gone.
         """
         said = torch.tensor(number, dtype=torch.int64)
         self.follow_lead_([said])
         return int(said)
 
 
-def _lost(error: RuntimeError) -> MachineError:
-    return MachineError(f"a training process was lost ({str(error).splitlines()[0][:120]}); the same command goes on")
+def _lost(error: RuntimeError) -> LostRankError:
+    return LostRankError(f"a training process was lost ({str(error).splitlines()[0][:120]}); the same command goes on")
 
 
 def join_ranks(store: Path, *, rank: int, world_size: int) -> Ranks:
-    """Return this rank once all of them have met at a file; gloo, on loopback only."""
-    distributed.init_process_group(
-        "gloo",
-        store=FileStore(str(store), world_size),
-        rank=rank,
-        world_size=world_size,
-        timeout=LONGEST_WAIT,
-    )
+    """Return this rank once all of them have met at a file; gloo, on loopback only.
+
+    Raises:
+        LostRankError: they cannot meet.
+    """
+    try:
+        distributed.init_process_group(
+            "gloo",
+            store=FileStore(str(store), world_size),
+            rank=rank,
+            world_size=world_size,
+            timeout=LONGEST_WAIT,
+        )
+    except RuntimeError as error:
+        raise _lost(error) from error
     return Ranks(rank, world_size)
 
 

@@ -13,6 +13,7 @@ import torch
 from nmt_cli.batches.corpus import open_pieces
 from nmt_cli.batches.plan import Cursor
 from nmt_cli.config import Settings
+from nmt_cli.errors import NmtError
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.settings_files import resolve
 from nmt_cli.training.checkpoint import Trained
@@ -25,18 +26,22 @@ SET_PARENT_DEATH_SIGNAL = 1
 
 
 def main() -> None:
-    """Work as the rank that the arguments name, until the lead says that it is over."""
+    """Work as the rank that the arguments name, until the lead says that it is over.
+
+    What goes wrong is left, in its last line, to the log that `launch` reads.
+    """
     rank, world_size, parent, store, pieces, config = sys.argv[1:]
     die_with(int(parent))
-    # Ctrl-C reaches every process of a terminal; only the lead decides what comes of it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     torch.set_num_threads(1)
-    settings = resolve(preset=None, config=Path(config))
-    trained = untrained(Path(pieces), settings)
-    ranks = join_ranks(Path(store), rank=int(rank), world_size=int(world_size))
-    follow(trained, ranks)
-    leave_ranks(ranks)
+    try:
+        settings = resolve(preset=None, config=Path(config))
+        trained = untrained(Path(pieces), settings)
+        ranks = join_ranks(Path(store), rank=int(rank), world_size=int(world_size))
+        follow(trained, ranks)
+        leave_ranks(ranks)
+    except NmtError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(error.exit_code)
 
 
 def die_with(parent: int) -> None:
