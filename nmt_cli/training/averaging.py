@@ -10,7 +10,7 @@ import numpy as np
 
 import nmt_cli
 from nmt_cli.errors import ModelError, UsageError
-from nmt_cli.files import new_directory
+from nmt_cli.files import new_directory, real_path
 from nmt_cli.model_folder import KIND, MANIFEST, ModelFolder, open_model_folder, subword_files, write_model_folder
 from nmt_cli.training.run_folder import RunFolder
 
@@ -37,7 +37,7 @@ def average_models(paths: Sequence[Path], out: Path, *, force: bool = False) -> 
         ModelError: a folder is no good model, or they are not of one kind.
         UsageError: `out` is one of them, or may not be replaced.
     """
-    if out.resolve() in {path.resolve() for path in paths}:
+    if real_path(out) in {real_path(path) for path in paths}:
         raise UsageError(f"{out}: is one of the models to average; name another place with --out")
     models = [open_model_folder(path) for path in paths]
     first = models[0]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 
 import nmt_cli
-from nmt_cli.batches.corpus import PiecesFolder
+from nmt_cli.batches.corpus import EncodedCorpus, PiecesFolder
 from nmt_cli.config import Settings
 from nmt_cli.errors import ModelError
 from nmt_cli.files import new_directory
@@ -28,14 +29,17 @@ class Trained:
     pieces: PiecesFolder
     settings: Settings
 
+    @cached_property
+    def corpus(self) -> EncodedCorpus:
+        """The pairs that it is trained on."""
+        return self.pieces.split("train")
 
-def save_checkpoint(
-    run: RunFolder, trained: Trained, progress: Progress, *, reason: str, scores: dict[str, float | str]
-) -> None:
+
+def save_checkpoint(run: RunFolder, trained: Trained, progress: Progress, *, reason: str) -> None:
     """Write the checkpoint of a step, point the links at it and remove what is no longer kept."""
     folder = run.checkpoint(progress.step)
     if progress.step not in run.steps():
-        description = describe(trained, progress.step, reason=reason, scores=scores)
+        description = describe(trained, progress, reason=reason)
         weights = {name: value.detach().cpu().numpy() for name, value in trained.model.named_parameters()}
         with new_directory(folder, manifest=MANIFEST, kind=KIND) as scratch:
             save_state(scratch / STATE, trained.model, trained.optimizer, progress)
@@ -45,13 +49,15 @@ def save_checkpoint(
 
 
 def point_links(run: RunFolder, progress: Progress) -> None:
-    """Point `last` at the checkpoint of this step and `best` at the best there is."""
+    """Point `last` at the checkpoint of this step and `best` at the best, if it is still there."""
     run.link("last", progress.step)
     if progress.best_step in run.steps():
         run.link("best", progress.best_step)
+    else:
+        run.unlink("best")
 
 
-def describe(trained: Trained, step: int, *, reason: str, scores: dict[str, float | str]) -> ModelDescription:
+def describe(trained: Trained, progress: Progress, *, reason: str) -> ModelDescription:
     """Return what `model.json` says of a checkpoint."""
     manifest = trained.pieces.manifest
     return ModelDescription(
@@ -62,8 +68,8 @@ def describe(trained: Trained, step: int, *, reason: str, scores: dict[str, floa
         model=trained.settings.model,
         search=trained.settings.search,
         text=trained.pieces.text,
-        step=step,
-        scores=scores,
+        step=progress.step,
+        scores=progress.scores,
         provenance={
             "reason": reason,
             "data": trained.pieces.digest,
@@ -100,8 +106,9 @@ def load_newest(run: RunFolder, trained: Trained, log: RunLog) -> Progress | Non
                 f"{folder}: trained on data {str(model.description.provenance.get('data'))[:12]}…, "
                 f"but {trained.pieces.path} is {trained.pieces.digest[:12]}…; give the same data or another --run"
             )
-        run.remove_after(step)
+        # The links first: at no instant may one point at nothing.
         point_links(run, progress)
+        run.remove_after(step)
         return progress
     if run.steps():
         reason = f"the newest: {problems[0]}" if problems else f"none has its {STATE}/ folder"

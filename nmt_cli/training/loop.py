@@ -43,11 +43,11 @@ def train(
     config = trained.settings.training
     gradient = Gradient(trained.model)
     trained.model.train()
-    for pairs, cursor in planned_updates(trained.pieces.split("train"), config, progress.cursor):
+    for pairs, cursor in planned_updates(trained.corpus, config, progress.cursor):
         is_over = progress.step >= config.max_steps or out_of_patience(progress, config) or stop.exit_code is not None
         if not ranks.lead_says(not is_over):
             break
-        update = take_update(trained, gradient, reporter.corpus, pairs, step=cursor.step, ranks=ranks)
+        update = take_update(trained, gradient, pairs, step=cursor.step, ranks=ranks)
         progress = advanced(progress, cursor, finite=update.finite, seconds=reporter.lap())
         reporter.updated(progress, update, pairs)
         refuse_divergence(run, progress)
@@ -60,24 +60,22 @@ def train(
             reporter.validated(progress, result)
         reason = reason_to_save(progress, config, reporter)
         if reason is not None:
-            save_checkpoint(run, trained, progress, reason=reason, scores=reporter.scores)
+            save_checkpoint(run, trained, progress, reason=reason)
             reporter.saved(progress, reason)
     if stop.exit_code is not None:
         if progress.step and progress.step not in run.steps():
-            save_checkpoint(run, trained, progress, reason="stop", scores=reporter.scores)
+            save_checkpoint(run, trained, progress, reason="stop")
             reporter.saved(progress, "stop")
         raise StoppedError(f"stopped at step {progress.step:,}; the same command goes on", exit_code=stop.exit_code)
     return progress
 
 
-def take_update(
-    trained: Trained, gradient: Gradient, corpus: EncodedCorpus, pairs: Indices, *, step: int, ranks: Ranks
-) -> UpdateResult:
+def take_update(trained: Trained, gradient: Gradient, pairs: Indices, *, step: int, ranks: Ranks) -> UpdateResult:
     """Change the weights by one update, the same on every rank; leave them if its gradient is not finite."""
     settings = trained.settings
     rate = learning_rate(step, settings.training, d_model=settings.model.d_model)
     gradient.clear()
-    loss = accumulate_gradient(trained.model, corpus, pairs, settings.training, step=step, ranks=ranks)
+    loss = accumulate_gradient(trained.model, trained.corpus, pairs, settings.training, step=step, ranks=ranks)
     loss = gradient.sum_over(ranks, loss)
     norm = clip_gradient(trained, settings.training.clip_norm)
     finite = math.isfinite(loss.smoothed) and math.isfinite(norm)
@@ -151,6 +149,8 @@ def refuse_divergence(run: RunFolder, progress: Progress) -> None:
 
 def judged(progress: Progress, result: ValidationResult, config: TrainingConfig) -> Progress:
     """Return the progress with a validation counted towards best and patience."""
+    scores = {name: value for name, value in result.scores.items() if isinstance(value, str) or math.isfinite(value)}
+    progress = progress.model_copy(update={"scores": scores})
     score = result.bleu.score if config.best_by == "bleu" else -result.plain_loss
     if math.isfinite(score) and (progress.best_score is None or score > progress.best_score):
         return progress.model_copy(

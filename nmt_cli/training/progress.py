@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from datetime import datetime
@@ -20,6 +21,7 @@ class RunLog:
 
     def __init__(self, path: Path, *, quiet: bool) -> None:
         """Append to the log at `path`."""
+        self._path = path
         with writing_to(path):
             self._stream = path.open("a", encoding="utf-8", errors="backslashreplace", buffering=1)
         self._console = None if quiet else Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
@@ -35,17 +37,24 @@ class RunLog:
         """Take the bar from the terminal and close the file."""
         if self._bar is not None:
             self._bar.stop()
-        self._stream.close()
+        with writing_to(self._path):
+            self._stream.close()
 
     def line(self, text: str) -> None:
-        """Write one line."""
+        """Write one line.
+
+        Raises:
+            MachineError: the disk refuses. That nobody reads stderr any more is no reason to end a training.
+        """
         shown = visible(text)
-        self._stream.write(f"{datetime.now().astimezone().isoformat(timespec='seconds')} {shown}\n")
+        with writing_to(self._path):
+            self._stream.write(f"{datetime.now().astimezone().isoformat(timespec='seconds')} {shown}\n")
         if self._console is None:
             return
         if self._bar is not None:
             self._bar.console.print(shown)
-        else:
+            return
+        with contextlib.suppress(BrokenPipeError):
             sys.stderr.buffer.write(shown.encode("utf-8", errors="replace") + b"\n")
             sys.stderr.buffer.flush()
 
@@ -71,6 +80,8 @@ class Meter:
     def reset(self) -> None:
         """Start counting anew."""
         self.plain = self.smoothed = 0.0
+        self.loss_tokens = 0
+        """Target tokens behind the two losses, which skipped updates have no part in."""
         self.source_tokens = self.target_tokens = self.positions = self.updates = 0
         self.started = time.perf_counter()
 

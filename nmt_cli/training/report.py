@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 
-from nmt_cli.batches.corpus import EncodedCorpus
 from nmt_cli.batches.plan import Indices, plan_epoch
 from nmt_cli.model.transformer import parameter_count
 from nmt_cli.training.checkpoint import Trained
@@ -24,8 +23,6 @@ class Reporter:
 
     def __init__(self, run: RunFolder, trained: Trained, log: RunLog) -> None:
         """Count from now on."""
-        self.corpus: EncodedCorpus = trained.pieces.split("train")
-        self.scores: dict[str, float | str] = {}
         self._run, self._trained, self._log = run, trained, log
         self._meter = Meter()
         self._lap = self._saved = self._updated = time.perf_counter()
@@ -43,7 +40,7 @@ class Reporter:
 
     def started(self, progress: Progress) -> None:
         """Tell what is about to be trained, on what and for how long."""
-        settings, pieces, corpus = self._trained.settings, self._trained.pieces, self.corpus
+        settings, pieces, corpus = self._trained.settings, self._trained.pieces, self._trained.corpus
         config = settings.training
         plan = plan_epoch(
             corpus.source.lengths,
@@ -75,11 +72,13 @@ class Reporter:
         meter.source_tokens += loss.source_tokens
         meter.target_tokens += loss.target_tokens
         meter.positions += loss.positions
-        meter.smoothed += loss.smoothed
-        meter.plain += loss.plain
         self._updated = time.perf_counter()
         config = self._trained.settings.training
-        if not update.finite:
+        if update.finite:
+            meter.smoothed += loss.smoothed
+            meter.plain += loss.plain
+            meter.loss_tokens += loss.target_tokens
+        else:
             named = ", ".join(str(pair) for pair in pairs[:N_PAIRS_NAMED])
             more = f" and {len(pairs) - N_PAIRS_NAMED} more" if len(pairs) > N_PAIRS_NAMED else ""
             self._log.line(f"step {progress.step:,}: loss or gradient not finite, skipped; pairs {named}{more}")
@@ -90,7 +89,8 @@ class Reporter:
     def _report(self, progress: Progress, *, rate: float, norm: float) -> None:
         meter = self._meter
         seconds = max(meter.seconds, 1e-9)
-        smoothed, plain = meter.smoothed / meter.target_tokens, meter.plain / meter.target_tokens
+        losses = (meter.smoothed, meter.plain)
+        smoothed, plain = (loss / meter.loss_tokens if meter.loss_tokens else math.nan for loss in losses)
         tokens = meter.source_tokens + meter.target_tokens
         perplexity = math.exp(min(plain, 700.0))
         padding = 1 - tokens / meter.positions
@@ -129,15 +129,9 @@ class Reporter:
         )
         for hypothesis in result.hypotheses[:N_SAMPLES]:
             self._log.line(f"  sample: {hypothesis}")
-        self.scores = {
-            "validation_bleu": result.bleu.score,
-            "validation_bleu_signature": result.bleu.signature,
-            "validation_loss_nats": result.smoothed_loss,
-            "validation_perplexity": result.perplexity,
-        }
         self._run.append_metrics(
             {"kind": "validation", "step": progress.step, "epoch": progress.epoch}
-            | self.scores
+            | result.scores
             | {"validation_tokens": result.target_tokens, "seconds": progress.seconds}
         )
         self._meter.leave_out_since(self._updated)

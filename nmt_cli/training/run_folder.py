@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import math
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +22,9 @@ from nmt_cli.model_folder import MANIFEST
 
 STATE = "training"
 N_STATES_KEPT = 2
+CHECKPOINT_NAME = re.compile(r"step-(\d{8,})")
+REGULAR = frozenset({"turn", "end"})
+"""Why a checkpoint was written that counts towards those kept and those averaged."""
 
 
 class RunFolder:
@@ -39,9 +44,9 @@ class RunFolder:
         Raises:
             UsageError: the place is taken by something else, or may not be written.
         """
-        if self.path.is_dir() and not self.config.exists() and any(map(_is_foreign, self.path.iterdir())):
-            raise UsageError(f"{self.path}: exists and is no run; name another place with --run")
         with writing_to(self.path):
+            if self.path.is_dir() and not self.config.exists() and any(map(_is_foreign, self.path.iterdir())):
+                raise UsageError(f"{self.path}: exists and is no run; name another place with --run")
             self.checkpoints.mkdir(parents=True, exist_ok=True)
 
     @contextlib.contextmanager
@@ -68,15 +73,31 @@ class RunFolder:
 
     def steps(self) -> list[int]:
         """Return the steps that have a complete checkpoint, in order."""
-        return sorted(int(path.parent.name[5:]) for path in self.checkpoints.glob(f"step-*/{MANIFEST}"))
+        return sorted(step for step, folder in self._folders() if (folder / MANIFEST).is_file())
+
+    def _folders(self) -> list[tuple[int, Path]]:
+        """Return the checkpoints, complete or not, with their steps; what a person put beside them is not ours."""
+        matches = [(CHECKPOINT_NAME.fullmatch(path.name), path) for path in self.checkpoints.iterdir()]
+        return [(int(match[1]), path) for match, path in matches if match]
 
     def regular_steps(self) -> list[int]:
-        """Return the steps whose checkpoint was written at its turn or at the end of training."""
-        return [step for step in self.steps() if self._reason(step) in {"turn", "end"}]
+        """Return the steps whose checkpoint was written at its turn or at the end of training.
+
+        Raises:
+            ModelError: a checkpoint does not say.
+        """
+        return [step for step in self.steps() if self._reason(step) in REGULAR]
 
     def _reason(self, step: int) -> object:
         provenance = read_json(self.checkpoint(step) / MANIFEST, error=ModelError).get("provenance")
         return provenance.get("reason") if isinstance(provenance, dict) else None
+
+    def _is_kept_in_turn(self, step: int) -> bool:
+        """Tell whether a checkpoint is regular; one that is damaged counts, since nothing says that it is not."""
+        try:
+            return self._reason(step) in REGULAR
+        except ModelError:
+            return True
 
     def link(self, name: str, step: int) -> None:
         """Point `last` or `best` at a step, by rename."""
@@ -87,35 +108,45 @@ class RunFolder:
             temporary.replace(self.path / name)
             sync_directory(self.path)
 
+    def unlink(self, name: str) -> None:
+        """Take `last` or `best` away, if it is there."""
+        with writing_to(self.path / name):
+            (self.path / name).unlink(missing_ok=True)
+
     def prune(self, *, keep: int, best: int | None) -> None:
         """Remove checkpoints but the newest regular ones, the best and the last; old training states too."""
         steps = self.steps()
-        kept = {*self.regular_steps()[-keep:], *steps[-1:], best}
+        regular = [step for step in steps if self._is_kept_in_turn(step)]
+        kept = {*regular[-keep:], *steps[-1:], best}
         for step in steps:
             if step not in kept:
                 self._remove(self.checkpoint(step))
         for step in [step for step in steps if step in kept][:-N_STATES_KEPT]:
             self._remove(self.checkpoint(step) / STATE)
-        for leftover in self.checkpoints.glob(".step-*"):
-            shutil.rmtree(leftover)
+        with writing_to(self.checkpoints):
+            for leftover in self.checkpoints.glob(".step-*"):
+                shutil.rmtree(leftover)
 
     def remove_after(self, step: int) -> None:
         """Remove the checkpoints of later steps, whole or not, which a run that goes on from here writes anew."""
-        for folder in self.checkpoints.glob("step-*"):
-            if int(folder.name[5:]) > step:
+        for later, folder in self._folders():
+            if later > step:
                 self._remove(folder)
 
     def _remove(self, folder: Path) -> None:
+        """Remove a folder of `checkpoints`; what a kill leaves of it is hidden there, for `prune` to sweep."""
         if folder.exists():
-            hidden = folder.with_name(f".{folder.name}.old")
-            shutil.rmtree(hidden, ignore_errors=True)
-            folder.rename(hidden)
-            shutil.rmtree(hidden)
+            hidden = self.checkpoints / f".{'-'.join(folder.relative_to(self.checkpoints).parts)}.old"
+            with writing_to(folder):
+                shutil.rmtree(hidden, ignore_errors=True)
+                folder.rename(hidden)
+                shutil.rmtree(hidden)
 
     def append_metrics(self, record: dict[str, object]) -> None:
-        """Add one line to metrics.jsonl."""
+        """Add one line to metrics.jsonl; JSON has no number that is not finite, so that it becomes null."""
+        finite = {name: None if _is_not_finite(value) else value for name, value in record.items()}
         with writing_to(self.metrics), self.metrics.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(record) + "\n")
+            stream.write(json.dumps(finite, allow_nan=False) + "\n")
 
     def forget_metrics_after(self, step: int) -> None:
         """Drop the lines of steps that a continued run will do again, and a half-written last one."""
@@ -128,6 +159,10 @@ class RunFolder:
                     kept.append(line + b"\n")
         with atomic_file(self.metrics) as stream:
             stream.writelines(kept)
+
+
+def _is_not_finite(value: object) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _is_foreign(path: Path) -> bool:

@@ -14,7 +14,7 @@ from nmt_cli.model.transformer import Transformer
 from nmt_cli.settings_files import changes_not_allowed, resolve, write_toml
 from nmt_cli.training.checkpoint import Trained, load_newest
 from nmt_cli.training.launch import cores_to_use, ranks_on_this_machine
-from nmt_cli.training.loop import train
+from nmt_cli.training.loop import out_of_patience, train
 from nmt_cli.training.progress import RunLog, duration
 from nmt_cli.training.ranks import Ranks
 from nmt_cli.training.report import Reporter
@@ -59,7 +59,8 @@ def run_training(data: Path, run_path: Path, settings: Settings, *, quiet: bool 
             share_state(trained, progress, ranks)
             progress = train(run, trained, progress, validator=validator, reporter=reporter, stop=stop, ranks=ranks)
         if progress.step == before:
-            log.line(f"{run.path}: complete at step {progress.step:,}; give a larger --max-steps to go on")
+            larger = "--set training.patience" if out_of_patience(progress, settings.training) else "--max-steps"
+            log.line(f"{run.path}: complete at step {progress.step:,}; give a larger {larger} to go on")
         else:
             best = f", best at step {progress.best_step:,}" if progress.best_step else ""
             log.line(f"{run.path}: done at step {progress.step:,} after {duration(progress.seconds)}{best}")

@@ -31,6 +31,7 @@ class Progress(Section):
     best_score: float | None = Field(default=None, description="of the validations so far; larger is better")
     best_step: int | None = None
     validations_since_best: int = Field(default=0, ge=0)
+    scores: dict[str, float | str] = Field(default_factory=dict, description="of the last validation")
     skipped_in_all: int = Field(default=0, ge=0, description="updates left out for a non-finite gradient")
     skipped_in_a_row: int = Field(default=0, ge=0)
     seconds: float = Field(default=0.0, ge=0, description="of training so far, validation and saving included")

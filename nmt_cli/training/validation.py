@@ -37,6 +37,16 @@ class ValidationResult:
         """Of a target token, without smoothing."""
         return math.exp(min(self.plain_loss, 700.0))
 
+    @property
+    def scores(self) -> dict[str, float | str]:
+        """What metrics and model folders say of it."""
+        return {
+            "validation_bleu": self.bleu.score,
+            "validation_bleu_signature": self.bleu.signature,
+            "validation_loss_nats": self.smoothed_loss,
+            "validation_perplexity": self.perplexity,
+        }
+
 
 class Validator:
     """The validation split with its references, read once."""

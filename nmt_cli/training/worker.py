@@ -65,13 +65,12 @@ def follow(trained: Trained, ranks: Ranks) -> None:
     """Share updates with the lead, from where it stands until it says stop."""
     ranks.follow_lead_(state_tensors(trained.model, trained.optimizer))
     cursor = Cursor(ranks.lead_says(0), ranks.lead_says(0), ranks.lead_says(0))
-    corpus = trained.pieces.split("train")
     gradient = Gradient(trained.model)
     trained.model.train()
-    for pairs, after in planned_updates(corpus, trained.settings.training, cursor):
+    for pairs, after in planned_updates(trained.corpus, trained.settings.training, cursor):
         if not ranks.lead_says(0):
             return
-        take_update(trained, gradient, corpus, pairs, step=after.step, ranks=ranks)
+        take_update(trained, gradient, pairs, step=after.step, ranks=ranks)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,3 +105,32 @@ def test_the_count_of_bad_updates_survives_a_stop(
     assert toy.train(tmp_path / "run", "training.max_steps=16").skipped_in_a_row == 10
     with pytest.raises(DivergedError, match="up to step 26"):
         toy.train(tmp_path / "run", "training.max_steps=50", "training.validate_every_steps=100")
+
+
+def test_the_reported_loss_is_the_mean_over_updates_that_were_not_skipped(
+    toy: Any,  # noqa: ANN401
+    tmp_path: Path,
+    overflow: Callable[[range], None],
+) -> None:
+    singly, together = ["training.max_steps=6"], ["training.max_steps=6", "training.report_every_steps=3"]
+    overflow(range(4, 6))
+    for name, settings in (("singly", singly), ("together", together)):
+        toy.train(tmp_path / name, *settings)
+    alone = toy.metrics(tmp_path / "singly", "training")
+    assert [record["loss_nats"] is None for record in alone] == [False] * 3 + [True] * 2 + [False]
+    assert [record["gradient_norm"] is None for record in alone] == [False] * 3 + [True] * 2 + [False]
+    first, second = toy.metrics(tmp_path / "together", "training")
+    assert second["loss_nats"] == alone[5]["loss_nats"]
+    assert min(r["loss_nats"] for r in alone[:3]) < first["loss_nats"] < max(r["loss_nats"] for r in alone[:3])
+
+
+def test_metrics_are_json_whatever_is_skipped(
+    toy: Any,  # noqa: ANN401
+    tmp_path: Path,
+    overflow: Callable[[range], None],
+) -> None:
+    overflow(range(1, 9))
+    toy.train(tmp_path / "run", "training.max_steps=9", "training.report_every_steps=4")
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    records = [json.loads(line, parse_constant=pytest.fail) for line in lines]
+    assert [record["step"] for record in records if record["kind"] == "training"] == [4, 8, 9]

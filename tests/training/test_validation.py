@@ -111,7 +111,7 @@ def test_thirteen_pairs_are_trained_on_and_the_log_says_how_many_an_epoch_uses(
 
 
 def result(*, bleu: float, loss: float) -> ValidationResult:
-    score = cast("BleuResult", SimpleNamespace(score=bleu))
+    score = cast("BleuResult", SimpleNamespace(score=bleu, signature="made up"))
     return ValidationResult(smoothed_loss=loss, plain_loss=loss, target_tokens=1, bleu=score, hypotheses=[])
 
 
@@ -140,6 +140,8 @@ def test_a_validation_that_is_not_finite_is_never_the_best() -> None:
     training = config(best_by="loss")
     progress = judged(Progress(step=1), result(bleu=0.0, loss=math.nan), training)
     assert (progress.best_score, progress.best_step, progress.validations_since_best) == (None, None, 1)
+    assert Progress.model_validate_json(progress.model_dump_json()) == progress
+    assert "validation_loss_nats" not in progress.scores
     progress = judged(progress.model_copy(update={"step": 2}), result(bleu=0.0, loss=9.0), training)
     assert (progress.best_score, progress.best_step) == (-9.0, 2)
 
@@ -149,6 +151,7 @@ def test_a_run_out_of_patience_stops_saves_and_stays_stopped(toy: Any, tmp_path:
     settings = [*frozen, "training.validate_every_steps=3", "training.max_steps=50"]
     for _ in range(2):
         assert toy.train(tmp_path / "run", *settings).step == 9  # best at 3, then two no better
+    assert "complete at step 9; give a larger --set training.patience to go on" in toy.log(tmp_path / "run")[-1]
     assert (tmp_path / "run" / "last").resolve().name == "step-00000009"
     assert (tmp_path / "run" / "best").resolve().name == "step-00000003"
     assert toy.train(tmp_path / "run", *settings, "training.patience=3").step == 12
