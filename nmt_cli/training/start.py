@@ -37,7 +37,7 @@ def run_training(data: Path, run_path: Path, settings: Settings, *, quiet: bool 
     run = RunFolder(run_path)
     run.create()
     with run.locked(), RunLog(run.log, quiet=quiet) as log, listening_for_stop() as stop:
-        settings = settings_of_run(run, settings)
+        settings = settings_of_run(run, settings, log)
         torch.set_num_threads(1)
         device = choose_device(settings.machine)
         model = Transformer(
@@ -80,33 +80,43 @@ def refuse_misfit(pieces: PiecesFolder, settings: Settings) -> None:
             f"model.tying is three-way, but {pieces.path} has a vocabulary a side "
             f"({pieces.source_vocab_size:,} and {pieces.target_vocab_size:,}); set model.tying=decoder or none"
         )
-    if settings.model.positions == "learned":
-        longest = max(settings.training.max_length, 1)
-        if longest > settings.model.max_positions:
-            raise UsageError(
-                f"training.max_length is {longest}, but model.max_positions is {settings.model.max_positions}; "
-                "learned positions need a row for each position"
-            )
     pieces.split("train")
+    if settings.model.positions == "learned":
+        longest = {"training.max_length": settings.training.max_length}
+        if pieces.has("valid"):
+            valid = pieces.split("valid")
+            both = int(max(valid.source.lengths.max(), valid.target.lengths.max()))
+            longest["the longest sentence of the validation split"] = both
+        for what, length in longest.items():
+            if length > settings.model.max_positions:
+                raise UsageError(
+                    f"{what} is {length}, but model.max_positions is {settings.model.max_positions}; "
+                    "learned positions need a row for each position"
+                )
 
 
-def settings_of_run(run: RunFolder, settings: Settings) -> Settings:
+def settings_of_run(run: RunFolder, settings: Settings, log: RunLog) -> Settings:
     """Return the settings to train with, the number of ranks among them, and write them to the run.
 
     A run that goes on keeps its number of ranks unless another is given.
 
     Raises:
-        UsageError: a field that may not change has another value.
+        UsageError: a field that may not change has another value, or a GPU is to be shared.
     """
-    ranks = settings.machine.ranks
+    ranks, before = settings.machine.ranks, None
     if run.config.exists():
-        before = resolve(preset=None, config=run.config)
-        changed = changes_not_allowed(before, settings)
+        began = resolve(preset=None, config=run.config)
+        changed = changes_not_allowed(began, settings)
         if changed:
             raise UsageError(f"{run.path}: cannot go on with other settings: {'; '.join(changed)}; name another --run")
-        ranks = ranks or before.machine.ranks
-    if ranks is None:
-        ranks = 1 if choose_device(settings.machine).type == "cuda" else cores_to_use()
+        before = began.machine.ranks
+    if choose_device(settings.machine).type == "cuda":
+        if ranks is not None and ranks > 1:
+            raise UsageError(f"machine.ranks is {ranks}, but a GPU has one process; give --ranks 1, or --device cpu")
+        ranks = 1
+    ranks = ranks or before or cores_to_use()
+    if before is not None and ranks != before:
+        log.line(f"{ranks} processes share each update, {before} before: equal to the last bit only up to here")
     machine = settings.machine.model_copy(update={"ranks": ranks})
     settings = settings.model_copy(update={"machine": machine})
     write_toml(run.config, settings)
