@@ -70,9 +70,9 @@ def refuse_difference(first: ModelFolder, other: ModelFolder) -> None:
     """Check that two models may be averaged.
 
     Raises:
-        ModelError: their architecture, vocabularies or subwords differ.
+        ModelError: their architecture, vocabularies, languages, steps of text or subwords differ.
     """
-    for name in ("model", "source_vocab_size", "target_vocab_size"):
+    for name in ("model", "source_vocab_size", "target_vocab_size", "source_language", "target_language", "text"):
         one, two = getattr(first.description, name), getattr(other.description, name)
         if one != two:
             raise ModelError(f"{first.path} and {other.path} differ in {name}; only like models can be averaged")

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from nmt_cli.config import TextConfig
 from nmt_cli.errors import ModelError, UsageError
-from nmt_cli.model_folder import open_model_folder
+from nmt_cli.model_folder import open_model_folder, subword_files, write_model_folder
 from nmt_cli.training.averaging import average_models, choose_checkpoints
 from nmt_cli.training.start import run_training
 
@@ -88,6 +89,21 @@ def test_unlike_models_are_refused_and_both_named(
             average_models(paths, tmp_path / "mean")
         assert all(str(path) in str(caught.value) for path in paths)
     assert not (tmp_path / "mean").exists()
+
+
+@pytest.mark.parametrize("name", ["text", "source_language", "target_language"])
+def test_models_for_other_text_are_not_averaged(whole_run: Path, tmp_path: Path, name: str) -> None:
+    model = open_model_folder(whole_run / "last")
+    change = {"text": TextConfig(lowercase=True), "source_language": "fr", "target_language": "fr"}[name]
+    (tmp_path / "other").mkdir()
+    write_model_folder(
+        tmp_path / "other",
+        weights=model.weights(),
+        description=model.description.model_copy(update={name: change}),
+        subwords=subword_files(model),
+    )
+    with pytest.raises(ModelError, match=f"differ in {name}; only like models"):
+        average_models([whole_run / "last", tmp_path / "other"], tmp_path / "mean")
 
 
 def test_a_model_is_not_replaced_by_its_own_average(whole_run: Path, tmp_path: Path) -> None:
