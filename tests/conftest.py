@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,10 @@ import pytest
 
 if TYPE_CHECKING:
     from nmt_cli.model.transformer import Transformer
+
+# The tensors of tests are small, and several tests run at a time; torch reads this when it is imported,
+# here and in each program that a test starts.
+os.environ["OMP_NUM_THREADS"] = "1"
 
 WORDS = [
     *("the", "a", "dog", "cat", "house", "river", "bridge", "child", "teacher", "sees", "finds", "opens", "sings"),

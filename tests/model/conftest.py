@@ -11,7 +11,6 @@ from nmt_cli.config import ModelConfig
 from nmt_cli.model.initialisation import initialise
 from nmt_cli.model.transformer import Transformer
 
-torch.set_num_threads(1)  # small tensors: threads would only wait for one another
 SMALL = {"n_encoder_layers": 2, "n_decoder_layers": 2, "d_model": 16, "d_ff": 32, "n_heads": 4, "dropout": 0.0}
 
 
