@@ -10,8 +10,8 @@ import torch
 import nmt_cli
 from nmt_cli.batches.corpus import EncodedCorpus, PiecesFolder
 from nmt_cli.config import Settings
-from nmt_cli.errors import ModelError
-from nmt_cli.files import new_directory
+from nmt_cli.errors import DataError, ModelError
+from nmt_cli.files import new_directory, sha256_of_file
 from nmt_cli.model.load import fill
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.model_folder import KIND, MANIFEST, ModelDescription, open_model_folder, write_model_folder
@@ -36,9 +36,14 @@ class Trained:
 
 
 def save_checkpoint(run: RunFolder, trained: Trained, progress: Progress, *, reason: str) -> None:
-    """Write the checkpoint of a step, point the links at it and remove what is no longer kept."""
+    """Write the checkpoint of a step, point the links at it and remove what is no longer kept.
+
+    Raises:
+        DataError: the subwords are no longer those that the weights were trained on.
+    """
     folder = run.checkpoint(progress.step)
     if progress.step not in run.steps():
+        refuse_changed_subwords(trained.pieces)
         description = describe(trained, progress, reason=reason)
         weights = {name: value.detach().cpu().numpy() for name, value in trained.model.named_parameters()}
         with new_directory(folder, manifest=MANIFEST, kind=KIND) as scratch:
@@ -46,6 +51,20 @@ def save_checkpoint(run: RunFolder, trained: Trained, progress: Progress, *, rea
             write_model_folder(scratch, weights=weights, description=description, subwords=trained.pieces.subwords)
     point_links(run, progress)
     run.prune(keep=trained.settings.training.keep_checkpoints, best=progress.best_step)
+
+
+def refuse_changed_subwords(pieces: PiecesFolder) -> None:
+    """Check that a checkpoint gets the subwords that training began with: others would make nonsense of it.
+
+    Raises:
+        DataError: a file was exchanged or removed.
+    """
+    for name, path in pieces.subwords.items():
+        if not path.is_file() or sha256_of_file(path) != pieces.manifest["files"][name]:
+            raise DataError(
+                f"{path}: exchanged or removed while a run trained on it; put the folder back, "
+                "and the same command goes on from the last checkpoint"
+            )
 
 
 def point_links(run: RunFolder, progress: Progress) -> None:

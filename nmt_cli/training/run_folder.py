@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from nmt_cli.errors import ModelError, UsageError
+from nmt_cli.errors import MachineError, ModelError, UsageError
 from nmt_cli.files import atomic_file, read_json, sync_directory, writing_to
 from nmt_cli.model_folder import MANIFEST
 
@@ -55,6 +55,7 @@ class RunFolder:
 
         Raises:
             UsageError: another process trains here.
+            MachineError: the disk knows no locks.
         """
         with writing_to(self.path):
             stream = (self.path / ".lock").open("w")
@@ -64,6 +65,10 @@ class RunFolder:
             except BlockingIOError:
                 raise UsageError(
                     f"{self.path}: another process trains in this run; wait or name another --run"
+                ) from None
+            except OSError as error:
+                raise MachineError(
+                    f"{self.path}: cannot be locked ({error.strerror}); name a --run on another disk"
                 ) from None
             yield
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from nmt_cli.errors import MachineError, ModelError
+from nmt_cli.errors import DataError, MachineError, ModelError
 from nmt_cli.model_folder import open_model_folder
 from nmt_cli.training import loop
 from nmt_cli.training.averaging import choose_checkpoints
 from nmt_cli.training.progress import RunLog
 from nmt_cli.training.run_folder import RunFolder
+from nmt_cli.training.start import run_training
 
 NOTHING_MORE = "training.validate_every_steps=100"
 
@@ -125,9 +128,46 @@ def test_the_scores_of_the_last_validation_outlive_a_stop(toy: Any, tmp_path: Pa
         assert len(scores) == 4
 
 
+def test_a_disk_without_locks_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = RunFolder(tmp_path / "run")
+    run.create()
+
+    def refuse(*_arguments: object) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(MachineError, match=r"run: cannot be locked \(Function not implemented\)"), run.locked():
+        pass
+
+
 def test_a_log_that_the_disk_refuses_is_one_line() -> None:
     with (
         pytest.raises(MachineError, match="/dev/full: cannot be written"),
         RunLog(Path("/dev/full"), quiet=True) as log,
     ):
         log.line("x")
+
+
+@pytest.mark.parametrize("change", ["exchanged", "removed"])
+def test_no_checkpoint_gets_other_subwords_than_it_was_trained_with(
+    toy: Any,  # noqa: ANN401
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: str,
+) -> None:
+    corpus, run = tmp_path / "toy", RunFolder(tmp_path / "run")
+    shutil.copytree(toy.corpus, corpus)
+    subwords = corpus / "pieces" / "subwords.model"
+    save = loop.save_checkpoint
+
+    def meanwhile(*arguments: Any, **others: Any) -> None:  # noqa: ANN401
+        save(*arguments, **others)
+        if change == "removed":
+            subwords.unlink()
+        else:
+            subwords.write_bytes(subwords.read_bytes() + b"\n")
+
+    monkeypatch.setattr(loop, "save_checkpoint", meanwhile)
+    with pytest.raises(DataError, match=r"subwords.model: exchanged or removed while a run trained on it"):
+        run_training(corpus, run.path, toy.settings(), quiet=True)
+    assert [path.name for path in run.checkpoints.iterdir()] == ["step-00000005"]
