@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import torch
 from jaxtyping import Int
@@ -25,6 +26,7 @@ from nmt_cli.subwords.segmenter import END, PAD
 
 NUMBERS_AT_ONCE = 1 << 24
 """Probabilities, rows times vocabulary, made together at most: 64 MB of float32."""
+CONTROL_GROUP = Path("/sys/fs/cgroup/cpu.max")
 
 
 class TorchEngine:
@@ -144,10 +146,20 @@ def chosen_device(name: str) -> torch.device:
     return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
 
 
+def cores_to_use() -> int:
+    """Return the cores that this process may use: its affinity, and its control group's share of time."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with contextlib.suppress(OSError, ValueError):
+        quota, period = CONTROL_GROUP.read_text(encoding="ascii").split()
+        if quota != "max":
+            cores = min(cores, max(int(quota) // int(period), 1))
+    return cores
+
+
 def use_allowed_cores() -> None:
     """Let torch use the cores that this process may run on, unless OMP_NUM_THREADS says how many."""
-    if "OMP_NUM_THREADS" not in os.environ and hasattr(os, "sched_getaffinity"):
-        torch.set_num_threads(len(os.sched_getaffinity(0)))
+    if "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(cores_to_use())
 
 
 def _smallest(limits: Sequence[int | None]) -> int | None:

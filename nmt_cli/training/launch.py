@@ -25,16 +25,6 @@ LOOPBACK = {"linux": "lo", "darwin": "lo0"}
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-def cores_to_use() -> int:
-    """Return the cores that this process may use: its affinity, and its control group's share of time."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with contextlib.suppress(OSError, ValueError):
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
-        if quota != "max":
-            cores = min(cores, max(int(quota) // int(period), 1))
-    return cores
-
-
 @contextlib.contextmanager
 def ranks_on_this_machine(n_ranks: int, *, pieces: Path, config: Path) -> Iterator[Ranks]:
     """Give rank 0 of `n_ranks`; the others are started for the block and end with it.

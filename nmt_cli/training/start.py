@@ -8,12 +8,13 @@ import torch
 
 from nmt_cli.batches.corpus import PiecesFolder, open_pieces
 from nmt_cli.config import MachineConfig, Settings
+from nmt_cli.decoding.engine import cores_to_use
 from nmt_cli.errors import MachineError, UsageError
 from nmt_cli.model.initialisation import initialise
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.settings_files import changes_not_allowed, resolve, write_toml
 from nmt_cli.training.checkpoint import Trained, load_newest
-from nmt_cli.training.launch import cores_to_use, ranks_on_this_machine
+from nmt_cli.training.launch import ranks_on_this_machine
 from nmt_cli.training.loop import out_of_patience, train
 from nmt_cli.training.progress import RunLog, duration
 from nmt_cli.training.ranks import Ranks

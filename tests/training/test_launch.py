@@ -16,7 +16,7 @@ import pytest
 
 from nmt_cli.errors import DivergedError, MachineError, StoppedError
 from nmt_cli.training import launch
-from nmt_cli.training.launch import cores_to_use, ranks_on_this_machine
+from nmt_cli.training.launch import ranks_on_this_machine
 from nmt_cli.training.ranks import LostRankError, Ranks
 
 
@@ -137,12 +137,6 @@ def test_a_process_that_cannot_be_started_is_one_line_and_ends_those_before_it(
     with pytest.raises(MachineError, match=r"process 2 cannot be started \(Resource temporarily"), in_ranks(3):
         pass
     assert [process.returncode for process in started] == [-signal.SIGKILL]
-
-
-def test_cores_are_counted_where_there_is_no_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 1 <= cores_to_use() <= len(os.sched_getaffinity(0))
-    monkeypatch.delattr(os, "sched_getaffinity")
-    assert 1 <= cores_to_use() <= (os.cpu_count() or 1)
 
 
 def test_a_rank_whose_lead_was_killed_dies(tmp_path: Path) -> None:
