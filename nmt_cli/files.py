@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import tempfile
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -22,6 +23,7 @@ from nmt_cli.errors import DataError, MachineError, NmtError, UsageError
 from nmt_cli.packed import open_for_reading as open_for_reading  # noqa: PLC0414 - all that reads comes through here
 
 BYTE_ORDER_MARK = "\ufeff"
+NO_SUCH_NAME = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
 DISK_REFUSES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
 BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -87,6 +89,45 @@ def sha256_of_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def verify_file(path: Path, digest: object, *, manifest: str, error: type[NmtError]) -> None:
+    """Check that a file of a folder is the one that the folder's manifest names.
+
+    Raises:
+        NmtError: of the kind `error`, when it is missing, unreadable or another.
+    """
+    if not path.is_file():
+        raise error(f"{path}: missing from its folder")
+    try:
+        found = sha256_of_file(path)
+    except OSError as problem:
+        raise error(f"{path}: cannot be read ({problem.strerror})") from None
+    if found != digest:
+        raise error(f"{path}: damaged or edited: sha256 is {found[:12]}…, {manifest} says {str(digest)[:12]}…")
+
+
+def require_folder(path: Path, *, wanted: str, error: type[NmtError]) -> None:
+    """Check that a path names a folder that can be read; `wanted` says which kind it should be.
+
+    Raises:
+        NmtError: of the kind `error`, when it does not.
+    """
+    try:
+        is_folder = stat.S_ISDIR(path.stat().st_mode)
+        if is_folder and not os.access(path, os.R_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except FileNotFoundError:
+        raise error(f"{path}: no such folder; {wanted} is expected") from None
+    except OSError as problem:
+        raise error(f"{path}: cannot be read ({problem.strerror})") from None
+    if not is_folder:
+        raise error(f"{path}: a file; {wanted} is expected")
+
+
+def real_path(path: Path) -> Path:
+    """Return the path with links followed; a loop of links, unlike with `resolve`, is no error."""
+    return Path(os.path.realpath(path))
+
+
 def sha256_of_json(value: object) -> str:
     """Return the SHA-256 of a JSON value in its canonical form (sorted keys, no spaces)."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
@@ -103,7 +144,7 @@ def read_json(path: Path, *, error: type[NmtError] = DataError) -> dict[str, obj
         value = json.loads(path.read_bytes())
     except OSError as problem:
         raise error(f"{path}: cannot be read ({problem.strerror})") from None
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise error(f"{path}: not valid JSON ({problem})") from None
     if not isinstance(value, dict):
         raise error(f"{path}: a JSON object is expected, found {type(value).__name__}")
@@ -120,7 +161,7 @@ def write_json(path: Path, value: object) -> None:
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Give a stream whose bytes become `path` when the block succeeds, and vanish when it fails."""
     with writing_to(path):
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        descriptor, name = tempfile.mkstemp(prefix=_hidden(path.name), dir=path.parent)
     try:
         with _filling(path), os.fdopen(descriptor, "wb") as stream:
             yield stream
@@ -147,10 +188,10 @@ def new_directory(target: Path, *, manifest: str, kind: str, force: bool = False
         MachineError: the disk refuses.
     """
     refuse_existing(target, manifest=manifest, kind=kind, force=force)
-    made = [folder for folder in target.parents if not folder.exists()]
     with writing_to(target):
+        made = [folder for folder in target.parents if not folder.exists()]
         target.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        scratch = Path(tempfile.mkdtemp(prefix=_hidden(target.name), dir=target.parent))
     try:
         with _filling(target):
             yield scratch
@@ -173,10 +214,11 @@ def refuse_existing(target: Path, *, manifest: str, kind: str, force: bool) -> N
     Raises:
         UsageError: the target exists and may not be replaced.
     """
-    if not target.exists() and not target.is_symlink():
-        return
-    if target.is_dir() and not any(target.iterdir()):
-        return
+    with writing_to(target):
+        if not target.exists() and not target.is_symlink():
+            return
+        if target.is_dir() and not any(target.iterdir()):
+            return
     if not (target / manifest).is_file() or read_json(target / manifest, error=UsageError).get("kind") != kind:
         raise UsageError(f"{target}: exists and is no complete {kind} folder; name another place or remove it")
     if not force:
@@ -187,7 +229,7 @@ def _swap(scratch: Path, target: Path) -> None:
     if not target.exists():
         scratch.rename(target)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+    old = Path(tempfile.mkdtemp(prefix=f"{_hidden(target.name)}old.", dir=target.parent))
     moved = old / target.name
     try:
         target.rename(moved)
@@ -213,7 +255,8 @@ def writing_to(target: Path) -> Iterator[None]:
     except (PermissionError, NotADirectoryError, IsADirectoryError, FileExistsError, FileNotFoundError) as error:
         raise UsageError(f"{target}: cannot be written ({error.strerror or error})") from None
     except OSError as error:
-        raise MachineError(f"{target}: cannot be written ({error.strerror or error})") from None
+        kind = UsageError if error.errno in NO_SUCH_NAME else MachineError
+        raise kind(f"{target}: cannot be written ({error.strerror or error})") from None
 
 
 @contextlib.contextmanager
@@ -244,6 +287,11 @@ def sync_directory(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _hidden(name: str) -> str:
+    # A name has room for 255 bytes, and more comes after this.
+    return f".{name.encode('utf-8', errors='ignore')[:200].decode('utf-8', errors='ignore')}."
 
 
 def _umask() -> int:

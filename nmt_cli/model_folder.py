@@ -21,7 +21,7 @@ from safetensors.numpy import load_file, save_file
 
 from nmt_cli.config import ModelConfig, SearchConfig, Section, TextConfig
 from nmt_cli.errors import MachineError, ModelError, UsageError
-from nmt_cli.files import read_json, sha256_of_file, sha256_of_json, write_json
+from nmt_cli.files import read_json, require_folder, sha256_of_file, sha256_of_json, verify_file, write_json
 from nmt_cli.settings_files import validated
 
 Weights = Mapping[str, np.ndarray[Any, Any]]
@@ -100,8 +100,12 @@ def write_tensors(path: Path, tensors: Weights) -> None:
         MachineError: the disk refuses.
     """
     try:
+        # Beforehand, so that the file has the usual permissions: a new one of this library is its owner's alone.
+        path.touch()
+        mode = path.stat().st_mode
         save_file({name: np.asarray(array, order="C") for name, array in tensors.items()}, path)
-    except SafetensorError as error:
+        path.chmod(mode)
+    except (SafetensorError, OSError) as error:
         raise MachineError(f"{path}: cannot be written ({error})") from None
 
 
@@ -111,8 +115,7 @@ def open_model_folder(path: Path) -> ModelFolder:
     Raises:
         ModelError: no model folder, incomplete, damaged, or of a newer format.
     """
-    if not path.is_dir():
-        raise ModelError(f"{path}: {'a file' if path.exists() else 'no such folder'}; a model folder is expected")
+    require_folder(path, wanted="a model folder", error=ModelError)
     if not (path / MANIFEST).is_file():
         raise ModelError(f"{path}: no model folder ({MANIFEST} is missing){_what_it_is(path)}")
     values = read_json(path / MANIFEST, error=ModelError)
@@ -126,7 +129,7 @@ def open_model_folder(path: Path) -> ModelFolder:
     if set(digests) not in FILE_SETS:
         raise ModelError(f"{path / MANIFEST}: names the files {', '.join(sorted(digests))}; a model has others")
     for name, digest in digests.items():
-        _verify_file(path / name, digest)
+        verify_file(path / name, digest, manifest=MANIFEST, error=ModelError)
     try:
         description = validated(ModelDescription, values, where=str(path / MANIFEST))
     except UsageError as error:
@@ -140,14 +143,6 @@ def _what_it_is(path: Path) -> str:
     if (path / "manifest.json").is_file():
         return f"; this is a {read_json(path / 'manifest.json', error=ModelError).get('kind', 'foreign')} folder"
     return ""
-
-
-def _verify_file(path: Path, digest: str) -> None:
-    if not path.is_file():
-        raise ModelError(f"{path}: missing from its model folder")
-    found = sha256_of_file(path)
-    if found != digest:
-        raise ModelError(f"{path}: damaged or exchanged: sha256 is {found[:12]}…, {MANIFEST} says {digest[:12]}…")
 
 
 def write_model_folder(

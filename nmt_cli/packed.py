@@ -34,8 +34,9 @@ def open_for_reading(path: Path) -> Iterator[BinaryIO]:
         DataError: missing, a folder, unreadable, or not of the format that its name says; also later,
             from reading.
     """
-    if path.is_dir():
-        raise DataError(f"{path}: is a folder; a file is expected")
+    with contextlib.suppress(OSError):  # what is wrong with the name is said when it is opened
+        if path.is_dir():
+            raise DataError(f"{path}: is a folder; a file is expected")
     with contextlib.closing(_chunks(path)) as chunks:
         first = next(chunks, b"")
         yield cast("BinaryIO", io.BufferedReader(_ChunkReader(itertools.chain([first], chunks))))

@@ -24,6 +24,8 @@ from nmt_cli.files import (
     read_json,
     read_lines,
     read_records,
+    real_path,
+    require_folder,
     sha256_of_file,
     sha256_of_json,
     visible,
@@ -385,3 +387,38 @@ class TestNewDirectory:
         assert ("content", False) in synced
         assert (self.MANIFEST, False) in synced
         assert synced[-1] == (tmp_path.name, True)
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "ä" * 127, "x" + "漢" * 84])
+def test_a_name_of_full_length_can_be_written(tmp_path: Path, name: str) -> None:
+    with atomic_file(tmp_path / name) as stream:
+        stream.write(b"1")
+    with new_directory(tmp_path / "f" / name, manifest="m.json", kind="k") as scratch:
+        (scratch / "m.json").write_text('{"kind": "k"}')
+    with new_directory(tmp_path / "f" / name, manifest="m.json", kind="k", force=True) as scratch:
+        (scratch / "new").touch()
+    assert [path.name for path in (tmp_path / "f").iterdir()] == [name]
+    assert (tmp_path / "f" / name / "new").exists()
+    assert (tmp_path / name).read_bytes() == b"1"
+
+
+def test_a_folder_is_required_and_what_is_there_instead_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    require_folder(tmp_path, wanted="a model", error=ModelError)
+    for name, said in {
+        "none": "no such folder; a model is expected",
+        "file": "a file; a model is expected",
+        "loop": "cannot be read (Too many levels of symbolic links)",
+        "x" * 300: "cannot be read (File name too long)",
+    }.items():
+        with pytest.raises(ModelError) as refusal:
+            require_folder(tmp_path / name, wanted="a model", error=ModelError)
+        assert str(refusal.value) == f"{tmp_path / name}: {said}"
+    assert real_path(tmp_path / "loop" / "x").name == "x"
+
+
+def test_json_nested_too_deep_to_read_is_not_valid(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("[" * 200_000)
+    with pytest.raises(DataError, match="not valid JSON"):
+        read_json(tmp_path / "a.json")

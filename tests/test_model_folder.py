@@ -21,6 +21,7 @@ from nmt_cli.model_folder import (
     read_tensors,
     subword_files,
     write_model_folder,
+    write_tensors,
 )
 
 WEIGHTS = {
@@ -124,7 +125,7 @@ def test_any_flipped_byte_of_a_file_is_found_and_the_file_named(model: Path, nam
         (model / name).write_bytes(broken)
         said = refusal(model)
         assert str(model / name) in said
-        assert "damaged or exchanged" in said
+        assert "damaged or edited" in said
 
 
 def test_any_flipped_byte_of_the_manifest_is_found(model: Path) -> None:
@@ -146,7 +147,7 @@ def test_any_flipped_byte_of_the_manifest_is_found(model: Path) -> None:
 def test_a_file_that_was_cut_off_is_found(model: Path, size: int) -> None:
     whole = (model / "weights.safetensors").read_bytes()
     (model / "weights.safetensors").write_bytes(whole[:size])
-    assert "damaged or exchanged" in refusal(model)
+    assert "damaged or edited" in refusal(model)
 
 
 @pytest.mark.parametrize("name", ["weights.safetensors", "subwords.model"])
@@ -257,3 +258,9 @@ def test_a_copy_with_its_links_followed_is_a_model_too(model: Path, tmp_path: Pa
     (tmp_path / "best").symlink_to(model)
     shutil.copytree(tmp_path / "best", tmp_path / "copy")
     assert open_model_folder(tmp_path / "best").description == open_model_folder(tmp_path / "copy").description
+
+
+def test_weights_may_be_read_by_those_who_may_read_other_new_files(tmp_path: Path) -> None:
+    (tmp_path / "other").touch()
+    write_tensors(tmp_path / "weights", {"a": np.zeros(3, dtype=np.float32)})
+    assert (tmp_path / "weights").stat().st_mode == (tmp_path / "other").stat().st_mode

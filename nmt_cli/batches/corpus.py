@@ -12,7 +12,7 @@ import numpy as np
 
 from nmt_cli.config import TextConfig
 from nmt_cli.errors import DataError, UsageError
-from nmt_cli.files import read_json, sha256_of_file, sha256_of_json
+from nmt_cli.files import read_json, require_folder, sha256_of_json, verify_file
 
 Ids = np.ndarray[Any, np.dtype[Any]]
 Offsets = np.ndarray[Any, np.dtype[np.int64]]
@@ -113,8 +113,7 @@ def open_pieces(path: Path) -> PiecesFolder:
     Raises:
         DataError: no such folder, incomplete, damaged or edited.
     """
-    if not path.is_dir():
-        raise DataError(f"{path}: {'a file' if path.exists() else 'no such folder'}; a folder of `nmt bpe` is expected")
+    require_folder(path, wanted="a folder of `nmt bpe`", error=DataError)
     folder = path / KIND if (path / KIND / MANIFEST).is_file() else path
     if not (folder / MANIFEST).is_file():
         raise DataError(f"{path}: no encoded corpus ({MANIFEST} is missing); run nmt prepare and nmt bpe first")
@@ -126,10 +125,7 @@ def open_pieces(path: Path) -> PiecesFolder:
     if manifest.get("digest") != sha256_of_json(fields) or not isinstance(files, dict):
         raise DataError(f"{folder / MANIFEST}: damaged or edited: its digest is not that of its fields")
     for name, digest in files.items():
-        if not (folder / name).is_file():
-            raise DataError(f"{folder / name}: missing from its folder")
-        if sha256_of_file(folder / name) != digest:
-            raise DataError(f"{folder / name}: damaged or exchanged: its sha256 is not that in {MANIFEST}")
+        verify_file(folder / name, digest, manifest=MANIFEST, error=DataError)
     return PiecesFolder(folder, manifest)
 
 

@@ -20,7 +20,7 @@ def average(
     """Average the weights of the last checkpoints of a run, or of models by name, into one model."""
     from nmt_cli.cli.output import announce
     from nmt_cli.errors import UsageError
-    from nmt_cli.files import refuse_existing
+    from nmt_cli.files import real_path, refuse_existing
     from nmt_cli.model_folder import KIND, MANIFEST
     from nmt_cli.training.averaging import average_models, choose_checkpoints
 
@@ -31,8 +31,8 @@ def average(
         paths = runs_or_models
     else:
         paths = choose_checkpoints(first, last=last)
-        out = out or Path("models") / f"{first.resolve().name}-avg{last}"
+        out = out or Path("models") / f"{real_path(first).name}-avg{last}"
     refuse_existing(out, manifest=MANIFEST, kind=KIND, force=force)
     average_models(paths, out, force=force)
     if not quiet:
-        announce(f"{out}: the mean of {', '.join(path.resolve().name for path in paths)}")
+        announce(f"{out}: the mean of {', '.join(real_path(path).name for path in paths)}")

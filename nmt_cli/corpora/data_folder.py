@@ -16,7 +16,7 @@ from pydantic import Field
 
 from nmt_cli.config import CleaningConfig, Section, TextConfig
 from nmt_cli.errors import DataError, UsageError
-from nmt_cli.files import read_json, sha256_of_file, sha256_of_json, write_json
+from nmt_cli.files import read_json, require_folder, sha256_of_file, sha256_of_json, verify_file, write_json
 from nmt_cli.settings_files import validated
 
 MANIFEST = "manifest.json"
@@ -71,10 +71,7 @@ def open_data_folder(path: Path) -> DataFolder:
     Raises:
         DataError: no data folder, incomplete, damaged, edited, or of another format.
     """
-    if not path.is_dir():
-        raise DataError(
-            f"{path}: {'a file' if path.exists() else 'no such folder'}; a folder of nmt prepare is expected"
-        )
+    require_folder(path, wanted="a folder of nmt prepare", error=DataError)
     if not (path / MANIFEST).is_file():
         raise DataError(f"{path}: no data folder ({MANIFEST} is missing); nmt prepare writes one")
     values = read_json(path / MANIFEST)
@@ -87,7 +84,7 @@ def open_data_folder(path: Path) -> DataFolder:
         raise DataError(f"{path / MANIFEST}: damaged or edited: its digest is not that of its fields")
     description = _checked_description(path / MANIFEST, values, digests)
     for name, digest in digests.items():
-        _verify_file(path / name, str(digest))
+        verify_file(path / name, digest, manifest=MANIFEST, error=DataError)
     return DataFolder(
         path, description.source_language, description.target_language, description.text, description.counts, str(own)
     )
@@ -107,14 +104,6 @@ def _checked_description(
         if name not in digests:
             raise DataError(f"{manifest}: does not name {name}, which its counts need")
     return description
-
-
-def _verify_file(path: Path, digest: str) -> None:
-    if not path.is_file():
-        raise DataError(f"{path}: missing from its folder")
-    found = sha256_of_file(path)
-    if found != digest:
-        raise DataError(f"{path}: damaged or edited: sha256 is {found[:12]}…, {MANIFEST} says {digest[:12]}…")
 
 
 def write_manifest(folder: Path, description: DataDescription) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from nmt_cli.corpora.preparing import CorpusFiles, Languages
 from nmt_cli.corpora.reading import PairFiles
 from nmt_cli.errors import UsageError
+from nmt_cli.files import real_path
 
-_CODE = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")
+_CODE = re.compile(r"(?=.{1,35}$)[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")  # RFC 5646 asks for room for 35 characters
 _ENDINGS = {".gz", ".bz2", ".xz", ".zst", ".tsv", ".txt"}
 Given = tuple[Path | None, Path | None]
 
@@ -30,9 +31,9 @@ def corpus_files(train: Given, valid: Given, test: Given) -> CorpusFiles:
     files = CorpusFiles(PairFiles(train[0], train[1]), valid_files, test_files)
     seen = set[Path]()
     for path in files.paths:
-        if path.resolve() in seen:
+        if real_path(path) in seen:
             raise UsageError(f"{path}: is given twice; each side of each split has a file of its own")
-        seen.add(path.resolve())
+        seen.add(real_path(path))
     return files
 
 

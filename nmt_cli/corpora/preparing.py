@@ -24,7 +24,7 @@ from nmt_cli.corpora.reading import CheckedFile, PairFiles, read_pairs
 from nmt_cli.corpora.report import OVERLAP, Dropped, Preparation, split_warnings
 from nmt_cli.corpora.text_steps import apply
 from nmt_cli.errors import DataError, UsageError
-from nmt_cli.files import as_line, new_directory, sha256_of_file, visible, write_json
+from nmt_cli.files import as_line, new_directory, real_path, sha256_of_file, visible, write_json
 from nmt_cli.settings_files import merge, parse_assignment, validated
 
 CANDIDATES = ".candidates"
@@ -139,7 +139,7 @@ def prepare_splits(
 
 def _refuse_inputs_in(out: Path, paths: list[Path]) -> None:
     for path in paths:
-        if path.resolve().is_relative_to(out.resolve()):
+        if real_path(path).is_relative_to(real_path(out)):
             raise UsageError(f"{path}: is to be read, but lies in {out}, which is to be written; name another --out")
 
 

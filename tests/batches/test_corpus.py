@@ -82,7 +82,7 @@ def test_an_edited_manifest_is_seen(pieces_folder: Path) -> None:
 
 def test_pickled_arrays_are_not_read(pieces_folder: Path) -> None:
     np.save(pieces_folder / "train.source.ids.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    assert "damaged or exchanged" in refusal(pieces_folder)
+    assert "damaged or edited" in refusal(pieces_folder)
 
 
 def test_the_only_corpus_is_found_and_none_or_several_are_refused(pieces_folder: Path, tmp_path: Path) -> None:
