@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, model_validator
 from pydantic.config import JsonDict
 
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
+Seed = Annotated[int, Field(ge=0, lt=1 << 63)]
 MAY_CHANGE: JsonDict = {"on_resume": "may change"}
 """Mark of a field that may differ when a run continues; every other field must stay."""
 
@@ -84,7 +85,7 @@ class TrainingConfig(Section):
     max_length: PositiveInt = Field(
         default=256, description="pairs longer than this, in tokens on a side, are left out (t2t)"
     )
-    seed: int = Field(default=1, ge=0, description="of initialisation, order of the data and dropout")
+    seed: Seed = Field(default=1, description="of initialisation, order of the data and dropout")
     label_smoothing: Probability = Field(default=0.1, description="mass spread over the other symbols (5.4)")
     schedule: Literal["paper", "constant", "linear"] = Field(
         default="paper", description="equation 3; or warm-up then constant; or warm-up then linear to zero at max_steps"
@@ -120,19 +121,22 @@ class TrainingConfig(Section):
     )
 
 
+MOST_HYPOTHESES = 100_000
+
+
 class SearchConfig(Section):
     """How a translation is searched for (paper, section 6.1)."""
 
-    beam_size: PositiveInt = Field(default=4, description="hypotheses kept a step (6.1)")
+    beam_size: PositiveInt = Field(default=4, le=MOST_HYPOTHESES, description="hypotheses kept a step (6.1)")
     length_penalty: Literal["wu", "length", "none"] = Field(
         default="wu",
         description="log-probability is divided by ((5+n)/6)^alpha, by n^alpha, or not; n counts the end symbol",
     )
-    alpha: float = Field(default=0.6, ge=0, description="exponent of the length penalty (6.1)")
+    alpha: float = Field(default=0.6, ge=0, le=10, description="exponent of the length penalty (6.1)")
     max_extra: int = Field(
-        default=50, ge=0, description="an output holds at most source length + this many tokens (6.1)"
+        default=50, ge=0, le=1_000_000, description="an output holds at most source length + this many tokens (6.1)"
     )
-    min_length: int = Field(default=0, ge=0, description="tokens that must come before the end symbol")
+    min_length: int = Field(default=0, ge=0, le=1_000_000, description="tokens that must come before the end symbol")
     n_best: PositiveInt = Field(default=1, description="hypotheses given back a sentence, at most beam_size")
     stop_rule: Literal["exact", "t2t-2017", "t2t-best"] = Field(
         default="exact", description="when no better one can come; the worst finished bounds; the best finished bounds"
@@ -178,24 +182,32 @@ class CleaningConfig(Section):
         ge=0,
         description="pairs held out for testing, at most a tenth of all; default: 1000, or 0 beside given valid files",
     )
-    seed: int = Field(default=1, ge=0, description="of the choice of what is held out")
+    seed: Seed = Field(default=1, description="of the choice of what is held out")
+
+
+MOST_PIECES = 10_000_000
 
 
 class SubwordConfig(Section):
     """How the subwords are learned (paper, section 5.1: a shared vocabulary)."""
 
     algorithm: Literal["bpe", "unigram"] = Field(default="bpe", description="SentencePiece model type")
-    vocab_size: int = Field(ge=260, description="pieces, the 3 control symbols and 256 bytes among them")
+    vocab_size: int = Field(
+        ge=260, le=MOST_PIECES, description="pieces, the 3 control symbols and 256 bytes among them"
+    )
     target_vocab_size: int | None = Field(
-        default=None, ge=260, description="pieces of a target vocabulary of its own; none: both sides share one"
+        default=None,
+        ge=260,
+        le=MOST_PIECES,
+        description="pieces of a target vocabulary of its own; none: both sides share one",
     )
     character_coverage: float = Field(
-        default=0.9995, gt=0, le=1, description="share of characters with a piece of their own"
+        default=0.9995, ge=0.98, le=1, description="share of characters with a piece of their own"
     )
     max_sentences: PositiveInt = Field(
         default=5_000_000, description="lines, both sides together, that learning reads at most"
     )
-    seed: int = Field(default=1, ge=0, description="of the sample when there are more lines")
+    seed: Seed = Field(default=1, description="of the sample when there are more lines")
 
 
 class MachineConfig(Section):

@@ -61,10 +61,10 @@ def read_toml(path: Path) -> dict[str, object]:
         UsageError: missing, unreadable, or no TOML (with line and column).
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: not valid TOML ({error})") from None
 
 
@@ -79,10 +79,11 @@ def parse_assignment(assignment: str) -> dict[str, object]:
     if not equals or not dot or not field:
         raise UsageError(f"--set {assignment!r}: write section.field=value, as in training.max_steps=200")
     try:
-        value = tomllib.loads(f"value = {text.strip()}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text.strip()
-    return {section: {field: value}}
+        tables = tomllib.loads(f"value = {text.strip()}")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        tables = {}
+    # More than one name means that the text went on on a line of its own.
+    return {section: {field: tables["value"] if len(tables) == 1 else text.strip()}}
 
 
 def merge(lower: Mapping[str, object], upper: Mapping[str, object]) -> dict[str, object]:

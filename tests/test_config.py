@@ -103,3 +103,22 @@ def test_defaults_of_training_are_the_papers() -> None:
     assert training.clip_norm is None
     search = SearchConfig()
     assert (search.beam_size, search.alpha, search.length_penalty, search.max_extra) == (4, 0.6, "wu", 50)  # 6.1
+
+
+@pytest.mark.parametrize(
+    ("section", "values"),
+    [
+        (SearchConfig, {"alpha": 11.0}),
+        (SearchConfig, {"beam_size": 10**20}),
+        (SearchConfig, {"max_extra": 10**20}),
+        (SubwordConfig, {"vocab_size": 99_999_999_999}),
+        (SubwordConfig, {"vocab_size": 300, "character_coverage": 0.5}),
+        (SubwordConfig, {"vocab_size": 300, "seed": 1 << 63}),
+        (CleaningConfig, {"seed": 1 << 63}),
+    ],
+)
+def test_numbers_that_the_libraries_below_cannot_hold_are_refused(
+    section: type[Section], values: dict[str, object]
+) -> None:
+    with pytest.raises(ValidationError, match=r"less than|greater than"):
+        section.model_validate(values)

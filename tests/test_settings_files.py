@@ -202,3 +202,19 @@ def test_one_section_refuses_other_sections_and_wrong_values(assignment: str, sa
 def test_a_name_like_no_other_gets_no_suggestion() -> None:
     assert suggestion("zzz", ["max_steps", "seed"]) == ""
     assert suggestion("sead", ["max_steps", "seed"]) == ", did you mean 'seed'?"
+
+
+def test_a_byte_order_mark_before_toml_is_no_part_of_it(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_bytes(b"\xef\xbb\xbf[training]\nseed = 3\n")
+    assert read_toml(tmp_path / "a.toml") == {"training": {"seed": 3}}
+
+
+def test_toml_nested_too_deep_to_read_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("a = " + "[" * 5000 + "]" * 5000)
+    with pytest.raises(UsageError, match="not valid TOML"):
+        read_toml(tmp_path / "a.toml")
+
+
+def test_an_assignment_is_one_value_and_cannot_go_on_on_another_line() -> None:
+    assert parse_assignment("training.seed=1\nx = 2") == {"training": {"seed": "1\nx = 2"}}
+    assert parse_assignment("training.seed=" + "[" * 5000)["training"] == {"seed": "[" * 5000}

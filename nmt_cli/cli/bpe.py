@@ -17,7 +17,7 @@ def bpe(
     target_vocab_size: Annotated[
         int | None, typer.Option(help="Pieces of the target side, where it has its own.", show_default=False)
     ] = None,
-    algorithm: Annotated[str, typer.Option(help="bpe or unigram.")] = "bpe",
+    algorithm: Annotated[str | None, typer.Option(help="bpe or unigram. [default: bpe]", show_default=False)] = None,
     model: Annotated[
         Path | None, typer.Option(help="Encode with the subwords of this model; nothing is learned.")
     ] = None,
@@ -38,10 +38,15 @@ def bpe(
 
     if (vocab_size is None) == (model is None):
         raise UsageError("give either --vocab-size, to learn subwords, or --model, to use those of a model")
+    if model is not None and (separate or target_vocab_size is not None or algorithm or assignments):
+        raise UsageError(
+            f"--model {model}: its subwords are used as they are; "
+            "leave out --separate, --target-vocab-size, --algorithm and --set"
+        )
     config = None
     if vocab_size is not None:
         target = target_vocab_size if target_vocab_size is not None else vocab_size if separate else None
-        values = {"vocab_size": vocab_size, "target_vocab_size": target, "algorithm": algorithm}
+        values = {"vocab_size": vocab_size, "target_vocab_size": target, "algorithm": algorithm or "bpe"}
         config = section_from(SubwordConfig, "subwords", values, assignments or [])
     report = encode_corpus(open_data_folder(data), out or data / "pieces", config, model=model, force=force)
     if quiet:
