@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 from types import FrameType
@@ -11,8 +12,9 @@ import typer
 
 import nmt_cli
 from nmt_cli.cli import average, bpe, prepare, score, train, translate
-from nmt_cli.cli.output import announce, print_result
-from nmt_cli.errors import NmtError, StoppedError
+from nmt_cli.cli.output import announce, flush_results, print_result, results_are_lost
+from nmt_cli.errors import NmtError, StoppedError, UsageError
+from nmt_cli.files import DISK_REFUSES
 
 app = typer.Typer(
     name="nmt",
@@ -48,16 +50,35 @@ def options(
     """Take the options that stand before a command."""
 
 
+NAME_IS_WRONG = frozenset({errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES})
+
+
 def main() -> NoReturn:
     """Run the program; end with the exit code of what went wrong, or 0."""
     signal.signal(signal.SIGINT, _stop_at_interrupt)
     try:
-        app()
+        _run()
     except NmtError as error:
         if str(error):
             announce(f"nmt: {error}")
         sys.exit(error.exit_code)
     sys.exit(0)
+
+
+def _run() -> None:
+    try:
+        app()
+    except OSError as error:
+        if error.filename is None and error.errno in DISK_REFUSES:
+            results_are_lost(error)  # the help, which Typer writes past `print_result`
+        # Even to ask whether a file exists fails for some names.
+        if error.filename is not None and error.errno in NAME_IS_WRONG:
+            raise UsageError(f"{error.filename}: cannot be used ({error.strerror})") from None
+        raise
+    except SystemExit as end:
+        if not end.code and getattr(sys, "stdout", None) is not None:
+            flush_results()
+        raise
 
 
 def _stop_at_interrupt(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -52,7 +52,9 @@ def translate(
     model: Annotated[
         Path | None, typer.Option(help="Model folder, or a run's checkpoint. Default: $NMT_MODEL.")
     ] = None,
-    output: Annotated[Path | None, typer.Option(help="File to write, complete or not at all. Default: stdout.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="File to write, complete or not at all. Default, and for -: stdout.")
+    ] = None,
     beam_size: Annotated[int | None, typer.Option(help="Hypotheses kept a step. Default: the model's.")] = None,
     length_penalty: Annotated[
         Penalty | None,
@@ -84,6 +86,9 @@ def translate(
     quiet: Annotated[bool, typer.Option("--quiet", help="Nothing on stderr but errors.")] = False,
 ) -> None:
     """Translate text by beam search, one line out for each line in, in order."""
+    from nmt_cli.errors import UsageError
+    from nmt_cli.files import real_path
+
     options = {
         "beam_size": beam_size,
         "length_penalty": length_penalty and length_penalty.value,
@@ -95,8 +100,10 @@ def translate(
     }
     given = [f"search.{name}={value}" for name, value in options.items() if value is not None]
     source = None if file is None or str(file) == "-" else file
-    target = checked_output(output, source)
+    target = None if output is None or str(output) == "-" else checked_output(output, source)
     folder, search = model_and_search(model, [*(assignments or []), *given], quiet=quiet)
+    if target is not None and target.is_relative_to(real_path(folder.path)):
+        raise UsageError(f"{output}: lies in the model folder {folder.path}; name another file")
     as_json = wants_json(output_format, n_best=search.n_best)
 
     from nmt_cli.decoding.streaming import Tally, open_blocks, translate_blocks
@@ -129,16 +136,15 @@ def model_and_search(
         ModelError: no model, or a damaged one.
     """
     import os
-    import sys
 
     from nmt_cli.cli.output import announce
-    from nmt_cli.config import SearchConfig
+    from nmt_cli.config import MOST_HYPOTHESES, SearchConfig
     from nmt_cli.errors import UsageError
     from nmt_cli.model_folder import open_model_folder
     from nmt_cli.settings_files import section_from
 
     # The model's own beam is not known yet, so that here any n_best fits one that is not given.
-    section_from(SearchConfig, "search", {"beam_size": sys.maxsize}, assignments)
+    section_from(SearchConfig, "search", {"beam_size": MOST_HYPOTHESES}, assignments)
     if model is None:
         named = os.environ.get("NMT_MODEL")
         if not named:
@@ -163,21 +169,22 @@ def wants_json(output_format: Format | None, *, n_best: int) -> bool:
     return output_format is Format.JSONL or n_best > 1
 
 
-def checked_output(output: Path | None, source: Path | None) -> Path | None:
+def checked_output(output: Path, source: Path | None) -> Path:
     """Return the file to write, links followed.
 
     Raises:
         UsageError: it is no plain file, or the input itself.
     """
     from nmt_cli.errors import UsageError
+    from nmt_cli.files import real_path, writing_to
 
-    if output is None:
-        return None
-    if output.exists() and not output.is_file():
+    with writing_to(output):
+        is_there = output.exists()
+    if is_there and not output.is_file():
         raise UsageError(f"{output}: {'a folder' if output.is_dir() else 'no plain file'}; name a file, or use stdout")
-    if source is not None and output.exists() and source.exists() and output.samefile(source):
+    if source is not None and is_there and source.exists() and output.samefile(source):
         raise UsageError(f"{output}: is the input too; name another file")
-    return output.resolve()
+    return real_path(output)
 
 
 @contextlib.contextmanager

@@ -141,3 +141,55 @@ def test_ctrl_c_in_a_running_command_ends_it_with_code_130(tmp_path: Path) -> No
         _, said = program.communicate(timeout=60)
     assert (program.returncode, said) == (130, b"nmt: interrupted\n")
     os.close(writing)
+
+
+LONG = "x" * 300
+PREPARE = ["prepare", "--source-lang", "en", "--target-lang", "de"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ([*PREPARE, "--source", "NAME", "--target", "b"], 3),
+        ([*PREPARE, "--source", "a", "--target", "b", "--out", "NAME/x"], 2),
+        (["bpe", "NAME", "--vocab-size", "300"], 3),
+        (["train", "NAME", "--preset", "tiny", "--run", "r"], 3),
+        (["translate", "a", "--model", "NAME"], 4),
+        (["score", "--reference", "NAME", "a"], 3),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+@pytest.mark.parametrize("name", [LONG, "loop"])
+def test_a_name_that_leads_nowhere_is_one_line_with_its_code(
+    arguments: list[str], code: int, name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    for file in ("a", "b"):
+        (tmp_path / file).write_text(f"{file}\n")
+    before = sorted(tmp_path.iterdir())
+    typed = [argument.replace("NAME", name) for argument in arguments]
+    run = subprocess.run(
+        [PROGRAM, *typed], cwd=tmp_path, capture_output=True, text=True, check=False, env=os.environ | {"LC_ALL": "C"}
+    )
+    assert (run.returncode, run.stdout) == (code, "")
+    assert run.stderr.startswith("nmt: ")
+    assert run.stderr.count("\n") == 1
+    assert name in run.stderr
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_name_too_long_for_any_use_is_the_users_mistake(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [PROGRAM, "average", LONG], cwd=tmp_path, capture_output=True, text=True, check=False, encoding="utf-8"
+    )
+    assert run.returncode == 2
+    assert run.stderr == f"nmt: {LONG}/model.json: cannot be used (File name too long)\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("arguments", [["--help"], ["translate", "--help"], ["--version"], ["prepare", "--list"]])
+def test_a_full_disk_under_stdout_is_one_line_and_code_6(arguments: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        run = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert run.stderr == b"nmt: standard output: cannot be written (No space left on device)\n"
+    assert run.returncode == 6

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from nmt_cli.cli.output import announce, print_result, write_result
 
+ON_LINUX = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 LOCALES = [
     {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"},
     {"PYTHONIOENCODING": "cp1252"},
@@ -90,3 +92,37 @@ def test_a_reader_who_left_ends_the_program_quietly_with_141(writing: str) -> No
     os.close(write_end)
     assert run.returncode == 141
     assert run.stderr == b""
+
+
+@ON_LINUX
+@pytest.mark.parametrize("writing", ["print_result('x')", "print_result('x' * 70000)", "write_result(b'x' * 70000)"])
+def test_a_full_disk_under_stdout_is_the_machines_error_and_nothing_more(writing: str) -> None:
+    source = (
+        "import sys\nfrom nmt_cli.cli.output import print_result, write_result\n"
+        "from nmt_cli.errors import MachineError\n"
+        f"try:\n    {writing}\nexcept MachineError as error:\n    sys.exit(str(error))"
+    )
+    with Path("/dev/full").open("wb") as full:
+        run = subprocess.run([sys.executable, "-c", source], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert run.stderr == b"standard output: cannot be written (No space left on device)\n"
+    assert run.returncode == 1
+
+
+def test_a_closed_stdout_is_told() -> None:
+    source = (
+        "import sys\nfrom nmt_cli.cli.output import print_result\nfrom nmt_cli.errors import MachineError\n"
+        "try:\n    print_result('x')\nexcept MachineError as error:\n    sys.exit(str(error))"
+    )
+    run = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", source], stderr=subprocess.PIPE, check=False
+    )
+    assert run.stderr == b"standard output: closed; open it, or send it to a file\n"
+
+
+@pytest.mark.parametrize("to", [">&-", pytest.param(">/dev/full", marks=ON_LINUX)])
+def test_messages_that_nobody_can_read_stop_nothing(to: str) -> None:
+    source = "from nmt_cli.cli.output import announce, print_result\nannounce('lost')\nprint_result('kept')"
+    run = subprocess.run(
+        ["sh", "-c", f'exec "$@" 2{to}', "sh", sys.executable, "-c", source], stdout=subprocess.PIPE, check=False
+    )
+    assert (run.stdout, run.returncode) == (b"kept\n", 0)
