@@ -167,14 +167,20 @@ def _smallest(limits: Sequence[int | None]) -> int | None:
 
 
 @contextlib.contextmanager
-def _memory(length: int) -> Iterator[None]:
+def enough_memory(what: str, remedy: str) -> Iterator[None]:
+    """Turn a lack of memory, whoever reports it, into one line.
+
+    Raises:
+        MachineError: naming what it was for, and what would help.
+    """
     try:
         yield
     except (MemoryError, RuntimeError) as error:
         # The allocator of the CPU has no exception of its own.
-        said = str(error)
-        if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in said:
-            raise MachineError(
-                f"not enough memory for sequences of {length:,} tokens; give a smaller --batch-tokens or --beam-size"
-            ) from None
+        if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error):
+            raise MachineError(f"not enough memory for {what}; {remedy}") from None
         raise
+
+
+def _memory(length: int) -> contextlib.AbstractContextManager[None]:
+    return enough_memory(f"sequences of {length:,} tokens", "give a smaller --batch-tokens or --beam-size")

@@ -10,6 +10,7 @@ import torch
 from nmt_cli.batches.corpus import EncodedCorpus
 from nmt_cli.batches.plan import Cursor, Indices, plan_epoch
 from nmt_cli.config import TrainingConfig
+from nmt_cli.decoding.engine import enough_memory
 from nmt_cli.errors import DataError, DivergedError, StoppedError
 from nmt_cli.training.checkpoint import Trained, save_checkpoint
 from nmt_cli.training.gradient import Gradient, UpdateResult, accumulate_gradient
@@ -22,6 +23,7 @@ from nmt_cli.training.stopping import StopRequest
 from nmt_cli.training.validation import ValidationResult, Validator
 
 MOST_SKIPPED_IN_A_ROW = 20
+LESS_MEMORY = "give fewer --ranks, or begin another --run with a smaller training.micro_batch_tokens"
 
 
 def train(
@@ -71,11 +73,16 @@ def train(
 
 
 def take_update(trained: Trained, gradient: Gradient, pairs: Indices, *, step: int, ranks: Ranks) -> UpdateResult:
-    """Change the weights by one update, the same on every rank; leave them if its gradient is not finite."""
+    """Change the weights by one update, the same on every rank; leave them if its gradient is not finite.
+
+    Raises:
+        MachineError: not enough memory, or a rank was lost.
+    """
     settings = trained.settings
     rate = learning_rate(step, settings.training, d_model=settings.model.d_model)
     gradient.clear()
-    loss = accumulate_gradient(trained.model, trained.corpus, pairs, settings.training, step=step, ranks=ranks)
+    with enough_memory(f"step {step:,}", LESS_MEMORY):
+        loss = accumulate_gradient(trained.model, trained.corpus, pairs, settings.training, step=step, ranks=ranks)
     loss = gradient.sum_over(ranks, loss)
     norm = clip_gradient(trained, settings.training.clip_norm)
     finite = math.isfinite(loss.smoothed) and math.isfinite(norm)

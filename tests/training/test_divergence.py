@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-from nmt_cli.errors import DivergedError
+from nmt_cli.errors import DivergedError, MachineError
 from nmt_cli.model_folder import open_model_folder, read_tensors
 from nmt_cli.training import loop
 
@@ -134,3 +135,23 @@ def test_metrics_are_json_whatever_is_skipped(
     lines = (tmp_path / "run" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     records = [json.loads(line, parse_constant=pytest.fail) for line in lines]
     assert [record["step"] for record in records if record["kind"] == "training"] == [4, 8, 9]
+
+
+def test_a_lack_of_memory_is_one_line_and_no_update(
+    toy: Any,  # noqa: ANN401
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    accumulate = loop.accumulate_gradient
+
+    def greedy(*arguments: Any, step: int, **others: Any) -> Any:  # noqa: ANN401
+        if step == 7:
+            torch.empty(1 << 58, dtype=torch.uint8)
+        return accumulate(*arguments, step=step, **others)
+
+    monkeypatch.setattr(loop, "accumulate_gradient", greedy)
+    with pytest.raises(MachineError, match=r"^not enough memory for step 7; give fewer --ranks, or .* --run") as caught:
+        toy.train(tmp_path / "run")
+    assert caught.value.exit_code == 6
+    assert "\n" not in str(caught.value)
+    assert (tmp_path / "run" / "last").resolve().name == "step-00000005"
