@@ -50,12 +50,14 @@ def options(
     """Take the options that stand before a command."""
 
 
+STOPS = {signal.SIGINT: ("interrupted", 130), signal.SIGTERM: ("terminated", 143)}
 NAME_IS_WRONG = frozenset({errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES})
 
 
 def main() -> NoReturn:
     """Run the program; end with the exit code of what went wrong, or 0."""
-    signal.signal(signal.SIGINT, _stop_at_interrupt)
+    for number in STOPS:
+        signal.signal(number, _stop)
     try:
         _run()
     except NmtError as error:
@@ -81,5 +83,6 @@ def _run() -> None:
         raise
 
 
-def _stop_at_interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise StoppedError("interrupted", exit_code=130)
+def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    said, exit_code = STOPS[signal.Signals(number)]
+    raise StoppedError(said, exit_code=exit_code)

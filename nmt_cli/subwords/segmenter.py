@@ -31,7 +31,8 @@ class Segmenter:
             ModelError: missing, damaged, or with other control symbols.
         """
         try:
-            processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+            # SentencePiece itself cannot open a name that the locale cannot spell.
+            processor = sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes())
         except (RuntimeError, OSError):
             raise ModelError(f"{path}: no SentencePiece model") from None
         found = (processor.pad_id(), processor.eos_id(), processor.unk_id())

@@ -54,7 +54,7 @@ class RunLog:
         if self._bar is not None:
             self._bar.console.print(shown)
             return
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(OSError, AttributeError):  # a closed standard error is None
             sys.stderr.buffer.write(shown.encode("utf-8", errors="replace") + b"\n")
             sys.stderr.buffer.flush()
 

@@ -22,7 +22,7 @@ import os, signal, sys
 from pathlib import Path
 from nmt_cli import errors
 from nmt_cli.cli.main import app, main
-from nmt_cli.files import read_lines
+from nmt_cli.files import atomic_file, read_lines
 
 @app.command()
 def fail(how: str) -> None:
@@ -31,8 +31,9 @@ def fail(how: str) -> None:
             {}["key"]
         case "interrupt":
             os.kill(os.getpid(), signal.SIGINT)
-        case "read":
-            read_lines(Path("pipe"))
+        case "write":
+            with atomic_file(Path("new")):
+                read_lines(Path("pipe"))
         case "quiet":
             raise errors.StoppedError("", exit_code=141)
         case _:
@@ -124,10 +125,16 @@ def test_a_stop_without_a_message_is_quiet() -> None:
     assert (run.returncode, run.stdout, run.stderr) == (141, "", "")
 
 
-def test_ctrl_c_in_a_running_command_ends_it_with_code_130(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "code", "line"),
+    [(signal.SIGINT, 130, b"nmt: interrupted\n"), (signal.SIGTERM, 143, b"nmt: terminated\n")],
+)
+def test_a_signal_to_a_running_command_ends_it_in_order(
+    number: signal.Signals, code: int, line: bytes, tmp_path: Path
+) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    arguments = [sys.executable, "-c", FAILING, "fail", "read"]
+    arguments = [sys.executable, "-c", FAILING, "fail", "write"]
     program = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with program:
         writing = -1
@@ -135,12 +142,13 @@ def test_ctrl_c_in_a_running_command_ends_it_with_code_130(tmp_path: Path) -> No
         while program.poll() is None:
             with contextlib.suppress(OSError):
                 writing = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
-                program.send_signal(signal.SIGINT)
+                program.send_signal(number)
                 break
             time.sleep(0.02)
         _, said = program.communicate(timeout=60)
-    assert (program.returncode, said) == (130, b"nmt: interrupted\n")
+    assert (program.returncode, said) == (code, line)
     os.close(writing)
+    assert list(tmp_path.iterdir()) == [pipe]
 
 
 LONG = "x" * 300

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.errors import DataError, ModelError
+from nmt_cli.subwords.learning import learn_subwords
 from nmt_cli.subwords.segmenter import END, PAD, STAND_INS, UNKNOWN, Segmenter
 
 AWKWARD = [
@@ -117,3 +118,10 @@ def test_what_is_no_model_of_ours_is_refused_in_one_line(tmp_path: Path) -> None
         with pytest.raises(ModelError, match="learn it with nmt bpe") as caught:
             Segmenter.load(tmp_path / f"{name}.model")
         assert "\n" not in str(caught.value)
+
+
+def test_a_model_is_read_even_where_the_locale_cannot_spell_its_name(tmp_path: Path) -> None:
+    plain, strange = tmp_path / "plain.model", tmp_path / "\udcff.model"
+    learn_subwords(["some words to learn from"], plain, vocab_size=300)
+    strange.write_bytes(plain.read_bytes())
+    assert Segmenter.load(strange).encode(["words"]) == Segmenter.load(plain).encode(["words"])
