@@ -7,12 +7,16 @@ from typing import Annotated
 
 import typer
 
+N_AVERAGED = 5
+
 
 def average(
     runs_or_models: Annotated[
         list[Path], typer.Argument(metavar="RUN | MODEL...", help="A run, or the model folders to average.")
     ],
-    last: Annotated[int, typer.Option(min=1, help="Checkpoints of the run, the newest ones.")] = 5,
+    last: Annotated[
+        int | None, typer.Option(min=1, help="Checkpoints of the run, the newest ones. Default: 5.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Model folder to write. Default: models/RUN-avgN.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a complete model folder.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Nothing on stderr.")] = False,
@@ -28,8 +32,13 @@ def average(
     if len(runs_or_models) > 1 or (first / MANIFEST).is_file():
         if out is None:
             raise UsageError("--out is needed where models are named")
+        if last is not None:
+            raise UsageError(
+                f"--last {last} chooses checkpoints of one run, but models are named; leave one of them out"
+            )
         paths = runs_or_models
     else:
+        last = last or N_AVERAGED
         paths = choose_checkpoints(first, last=last)
         out = out or Path("models") / f"{real_path(first).name}-avg{last}"
     refuse_existing(out, manifest=MANIFEST, kind=KIND, force=force)

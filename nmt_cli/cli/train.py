@@ -29,6 +29,7 @@ def train(
 ) -> None:
     """Train a Transformer; the same command again goes on where it stopped."""
     from nmt_cli.batches.corpus import the_only_corpus
+    from nmt_cli.files import real_path
     from nmt_cli.settings_files import resolve
 
     chosen = list(assignments or [])
@@ -39,7 +40,8 @@ def train(
     if ranks is not None:
         chosen.append(f"machine.ranks={ranks}")
     data = data or the_only_corpus(Path("data"))
-    name = data.parent.name if data.name == "pieces" else data.name
+    place = real_path(data)
+    name = place.parent.name if place.name == "pieces" else place.name
     settings = resolve(preset=preset, config=config, assignments=chosen)
     run = run or Path("runs") / f"{name}-{preset or (config.stem if config else 'run')}"
 

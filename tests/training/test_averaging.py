@@ -129,3 +129,12 @@ def test_the_command_writes_models_run_avg_n(whole_run: Path, tmp_path: Path) ->
     done = nmt("average", whole_run, "--last", "2", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr == "nmt: models/whole-avg2: exists; give --force to replace it, or name another place\n"
+
+
+def test_last_is_refused_where_models_are_named(whole_run: Path, tmp_path: Path) -> None:
+    done = nmt("average", whole_run / "last", whole_run / "best", "--last", "2", "--out", "mean", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "nmt: --last 2 chooses checkpoints of one run, but models are named; leave one of them out\n"
+    )
+    assert list(tmp_path.iterdir()) == []
