@@ -114,13 +114,15 @@ def load_newest(run: RunFolder, trained: Trained, log: RunLog) -> Progress | Non
             continue
         try:
             model = open_model_folder(folder)
-            progress = load_state(folder / STATE, trained.model, trained.optimizer)
-            fill(trained.model, model.weights(), where=str(folder))
+            is_of_this_data = model.description.provenance.get("data") == trained.pieces.digest
+            if is_of_this_data:  # else tensors need not even have the same shape
+                progress = load_state(folder / STATE, trained.model, trained.optimizer)
+                fill(trained.model, model.weights(), where=str(folder))
         except ModelError as error:
             log.line(f"cannot continue from step {step:,}: {error}")
             problems.append(str(error))
             continue
-        if model.description.provenance.get("data") != trained.pieces.digest:
+        if not is_of_this_data:
             raise ModelError(
                 f"{folder}: trained on data {str(model.description.provenance.get('data'))[:12]}…, "
                 f"but {trained.pieces.path} is {trained.pieces.digest[:12]}…; give the same data or another --run"

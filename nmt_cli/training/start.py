@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from nmt_cli.batches.corpus import PiecesFolder, open_pieces
 from nmt_cli.config import MachineConfig, Settings
 from nmt_cli.decoding.engine import cores_to_use
-from nmt_cli.errors import MachineError, UsageError
+from nmt_cli.errors import DataError, MachineError, UsageError
 from nmt_cli.model.initialisation import initialise
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.settings_files import changes_not_allowed, resolve, write_toml
@@ -35,6 +36,7 @@ def run_training(data: Path, run_path: Path, settings: Settings, *, quiet: bool 
     """
     pieces = open_pieces(data)
     refuse_misfit(pieces, settings)
+    choose_device(settings.machine)
     run = RunFolder(run_path)
     run.create()
     with run.locked(), RunLog(run.log, quiet=quiet) as log, listening_for_stop() as stop:
@@ -81,7 +83,13 @@ def refuse_misfit(pieces: PiecesFolder, settings: Settings) -> None:
             f"model.tying is three-way, but {pieces.path} has a vocabulary a side "
             f"({pieces.source_vocab_size:,} and {pieces.target_vocab_size:,}); set model.tying=decoder or none"
         )
-    pieces.split("train")
+    train_split, most = pieces.split("train"), settings.training.max_length
+    shortest = int(np.maximum(train_split.source.lengths, train_split.target.lengths).min())
+    if shortest > most:
+        raise DataError(
+            f"{pieces.path}: no training pair has at most {most:,} tokens a side, the shortest {shortest:,}; "
+            "raise training.max_length"
+        )
     if settings.model.positions == "learned":
         longest = {"training.max_length": settings.training.max_length}
         if pieces.has("valid"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from nmt_cli.errors import UsageError
+from nmt_cli.errors import DataError, MachineError, ModelError, NmtError, UsageError
 from nmt_cli.training import start
 from nmt_cli.training.progress import RunLog
 from nmt_cli.training.run_folder import RunFolder
@@ -83,3 +84,36 @@ def test_a_gpu_has_one_rank_also_when_the_run_began_on_a_cpu(
         settled("machine.ranks=3")
     assert settled() == 1
     assert settled("machine.device=cpu", "machine.ranks=4") == 4
+
+
+@pytest.mark.parametrize(
+    ("assignment", "error"),
+    [
+        ("training.max_length=1", DataError),
+        pytest.param(
+            "machine.device=cuda",
+            MachineError,
+            marks=pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU"),
+        ),
+    ],
+)
+def test_what_cannot_begin_leaves_no_run_that_bars_the_way(
+    toy: Any,  # noqa: ANN401
+    tmp_path: Path,
+    assignment: str,
+    error: type[NmtError],
+) -> None:
+    with pytest.raises(error):
+        toy.train(tmp_path / "runs" / "r", assignment)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_on_data_of_another_vocabulary_is_refused_as_that(
+    toy: Any,  # noqa: ANN401
+    whole_run: Path,
+    tmp_path: Path,
+    make_corpus: Callable[..., Path],
+) -> None:
+    other = make_corpus("other", train=(["one", "two"], ["eins", "zwei"]))
+    with pytest.raises(ModelError, match=r"trained on data [0-9a-f]{12}…, but .* is [0-9a-f]{12}…"):
+        run_training(other, shutil.copytree(whole_run, tmp_path / "run", symlinks=True), toy.settings(), quiet=True)
