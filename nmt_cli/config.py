@@ -11,6 +11,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, model_validator
 from pydantic.config import JsonDict
 
+Layers = Annotated[int, Field(gt=0, le=1_000)]
+Width = Annotated[int, Field(gt=0, le=100_000)]
+Positions = Annotated[int, Field(gt=0, le=10_000_000)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 Seed = Annotated[int, Field(ge=0, lt=1 << 63)]
 MAY_CHANGE: JsonDict = {"on_resume": "may change"}
@@ -29,13 +32,13 @@ class ModelConfig(Section):
     reading: Literal["paper", "t2t-2017"] = Field(
         default="paper", description="sets positions, attention_bias and target_space where these are not given"
     )
-    n_encoder_layers: PositiveInt = Field(description="layers of the encoder (3.1)")
-    n_decoder_layers: PositiveInt = Field(description="layers of the decoder (3.1)")
-    d_model: PositiveInt = Field(description="width of the residual stream (3.1)")
-    d_ff: PositiveInt = Field(description="inner width of the feed-forward layers (3.3)")
-    n_heads: PositiveInt = Field(description="attention heads (3.2.2)")
-    d_k: PositiveInt = Field(description="width of a query and a key of one head; default d_model / n_heads (3.2.2)")
-    d_v: PositiveInt = Field(description="width of a value of one head; default d_model / n_heads (3.2.2)")
+    n_encoder_layers: Layers = Field(description="layers of the encoder (3.1)")
+    n_decoder_layers: Layers = Field(description="layers of the decoder (3.1)")
+    d_model: Width = Field(description="width of the residual stream (3.1)")
+    d_ff: Width = Field(description="inner width of the feed-forward layers (3.3)")
+    n_heads: Width = Field(description="attention heads (3.2.2)")
+    d_k: Width = Field(description="width of a query and a key of one head; default d_model / n_heads (3.2.2)")
+    d_v: Width = Field(description="width of a value of one head; default d_model / n_heads (3.2.2)")
     dropout: Probability = Field(description="on embeddings plus positions and on each sublayer's output (5.4)")
     attention_dropout: Probability = Field(default=0.0, description="on attention weights; the paper: only for parsing")
     ffn_dropout: Probability = Field(default=0.0, description="after the ReLU of the feed-forward layers")
@@ -44,7 +47,7 @@ class ModelConfig(Section):
     positions: Literal["interleaved", "concatenated", "learned"] = Field(
         default="interleaved", description="sinusoids as in 3.5, as in t2t, or a learned table (table 3, row E)"
     )
-    max_positions: PositiveInt = Field(default=256, description="rows of the learned position table (t2t)")
+    max_positions: Positions = Field(default=256, description="rows of the learned position table (t2t)")
     attention_bias: bool = Field(
         default=False, description="biases in the attention projections; none in the paper (3.2.2)"
     )

@@ -122,3 +122,9 @@ def test_numbers_that_the_libraries_below_cannot_hold_are_refused(
 ) -> None:
     with pytest.raises(ValidationError, match=r"less than|greater than"):
         section.model_validate(values)
+
+
+@pytest.mark.parametrize("field", ["d_model", "d_ff", "n_heads", "d_k", "n_encoder_layers", "max_positions"])
+def test_sizes_that_no_machine_holds_are_refused(field: str) -> None:
+    with pytest.raises(ValidationError, match="less than or equal to"):
+        model(**{field: 1_000_000_000})

@@ -22,13 +22,27 @@ def load_transformer(folder: ModelFolder, *, device: torch.device | str = "cpu")
             source_vocab_size=description.source_vocab_size,
             target_vocab_size=description.target_vocab_size,
         )
+    weights = folder.weights()
+    refuse_misfit(model, weights, where=str(folder.path))
     model.to_empty(device=device)
-    fill(model, folder.weights(), where=str(folder.path))
+    fill(model, weights, where=str(folder.path))
     return model.eval()
 
 
 def fill(model: Transformer, weights: Weights, *, where: str) -> None:
     """Copy tensors into a model.
+
+    Raises:
+        ModelError: tensors are missing, left over, or of another shape; all are named.
+    """
+    refuse_misfit(model, weights, where=where)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(torch.from_numpy(weights[name]))
+
+
+def refuse_misfit(model: Transformer, weights: Weights, *, where: str) -> None:
+    """Check that tensors are those of a model.
 
     Raises:
         ModelError: tensors are missing, left over, or of another shape; all are named.
@@ -43,6 +57,3 @@ def fill(model: Transformer, weights: Weights, *, where: str) -> None:
     ]
     if problems:
         raise ModelError(f"{where}: weights do not fit their model: {'; '.join(sorted(problems))}")
-    with torch.no_grad():
-        for name, parameter in parameters.items():
-            parameter.copy_(torch.from_numpy(weights[name]))

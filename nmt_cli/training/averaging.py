@@ -84,6 +84,10 @@ def refuse_difference(first: ModelFolder, other: ModelFolder) -> None:
 def _mean(models: Sequence[ModelFolder]) -> dict[str, np.ndarray[Any, Any]]:
     sums: dict[str, np.ndarray[Any, Any]] = {}
     for model in models:
-        for name, array in model.weights().items():
+        weights = model.weights()
+        shapes = {name: array.shape for name, array in weights.items()}
+        if sums and shapes != {name: total.shape for name, total in sums.items()}:
+            raise ModelError(f"{models[0].path} and {model.path} have different tensors; like ones can be averaged")
+        for name, array in weights.items():
             sums[name] = sums[name] + array if name in sums else array.astype(np.float64)
     return {name: (total / len(models)).astype(np.float32) for name, total in sums.items()}

@@ -138,3 +138,16 @@ def test_last_is_refused_where_models_are_named(whole_run: Path, tmp_path: Path)
         "nmt: --last 2 chooses checkpoints of one run, but models are named; leave one of them out\n"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_that_lacks_a_tensor_is_not_averaged(whole_run: Path, tmp_path: Path) -> None:
+    model = open_model_folder(whole_run / "last")
+    weights = model.weights()
+    del weights["encoder_layers.0.feed_forward.inner.bias"]
+    (tmp_path / "lacking").mkdir()
+    write_model_folder(
+        tmp_path / "lacking", weights=weights, description=model.description, subwords=subword_files(model)
+    )
+    with pytest.raises(ModelError, match="have different tensors"):
+        average_models([whole_run / "last", tmp_path / "lacking"], tmp_path / "mean")
+    assert not (tmp_path / "mean").exists()
