@@ -19,7 +19,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(INSTALLED)  ## train a small German translator and try it, in minutes
-	$(MAKE) -C recipes/demo NMT=../../$(RUN)nmt
+	$(MAKE) --no-print-directory -C recipes/demo NMT=../../$(RUN)nmt
 
 test: check  ## check, then run the tests: minutes
 	$(RUN)python -m pytest -n auto --dist loadfile
@@ -37,6 +37,6 @@ format: $(INSTALLED)  ## put the code into its one format
 	$(RUN)ruff format
 
 clean:  ## remove what was made, .venv and the demo's folders among it
-	$(MAKE) -C recipes/demo clean
+	$(MAKE) --no-print-directory -C recipes/demo clean
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find nmt_cli tests -name __pycache__ -type d -prune -exec rm -rf {} +

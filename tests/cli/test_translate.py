@@ -243,7 +243,7 @@ def hide_in_a_run(folder: Path) -> None:
     ("change", "said"),
     [
         (damage_weights, "weights.safetensors: damaged"),
-        (exchange_subwords, "subwords.model: damaged or exchanged"),
+        (exchange_subwords, "subwords.model: damaged or edited: sha256"),
         (leave_only_a_manifest, "this is a data folder"),
         (hide_in_a_run, "this is a run: use"),
         (shutil.rmtree, "no such folder"),

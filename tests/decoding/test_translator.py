@@ -127,7 +127,7 @@ def test_another_vocabulary_is_refused_by_its_digest(model_folder: Path, tmp_pat
     shutil.copytree(model_folder, folder)
     data = (folder / "subwords.model").read_bytes()
     (folder / "subwords.model").write_bytes(data.replace(b"dog", b"cow", 1))
-    with pytest.raises(ModelError, match=r"subwords\.model: damaged or exchanged: sha256"):
+    with pytest.raises(ModelError, match=r"subwords\.model: damaged or edited: sha256"):
         Translator.load(folder)
 
 

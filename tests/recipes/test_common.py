@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -35,6 +36,14 @@ CHAIN = [
 STEPS = [call.split()[0] for call in CHAIN]
 
 
+def run_make(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a make that knows nothing of the one which may have started the tests."""
+    environment = {
+        name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MAKELEVEL", "MFLAGS"}
+    }
+    return subprocess.run(arguments, cwd=folder, capture_output=True, text=True, check=False, env=environment)
+
+
 class Demo:
     """A copy of the demo's recipe with a stand-in for the program."""
 
@@ -49,7 +58,7 @@ class Demo:
     def make(self, *, failing: str = "") -> subprocess.CompletedProcess[str]:
         """Run the recipe."""
         arguments = ["make", f"NMT=FAIL={failing} {self.program}"]
-        return subprocess.run(arguments, cwd=self.folder, capture_output=True, text=True, check=False)
+        return run_make(arguments, self.folder)
 
     def calls(self) -> list[str]:
         """Return how the program was called since the last time."""
@@ -122,5 +131,5 @@ def test_clean_leaves_the_recipe_as_it_came(demo: Demo) -> None:
     before = sorted(path.name for path in demo.folder.iterdir())
     demo.make()
     demo.calls()
-    subprocess.run(["make", "clean"], cwd=demo.folder, capture_output=True, check=True)
+    assert run_make(["make", "clean"], demo.folder).returncode == 0
     assert sorted(path.name for path in demo.folder.iterdir()) == before
