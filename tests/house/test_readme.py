@@ -71,7 +71,7 @@ def test_the_six_commands_of_the_readme_make_a_model_that_translates(tmp_path: P
     assert [command.split()[:2] for command in commands] == [
         ["nmt", name] for name in ["prepare", "bpe", "train", "average", "translate", "score"]
     ]
-    fewer = {"bpe": "--vocab-size 400", "train": "--max-steps 40 --set training.save_every_steps=10"}
+    fewer = {"bpe": "--vocab-size 400", "train": "--max-steps 40 --set training.save_every_steps=8"}
     for command in commands:
         typed = f"{command} {fewer.get(command.split()[1], '')}"
         run = subprocess.run(["bash", "-c", typed], cwd=tmp_path, env=environment, capture_output=True, check=False)
