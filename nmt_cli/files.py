@@ -89,22 +89,6 @@ def sha256_of_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def verify_file(path: Path, digest: object, *, manifest: str, error: type[NmtError]) -> None:
-    """Check that a file of a folder is the one that the folder's manifest names.
-
-    Raises:
-        NmtError: of the kind `error`, when it is missing, unreadable or another.
-    """
-    if not path.is_file():
-        raise error(f"{path}: missing from its folder")
-    try:
-        found = sha256_of_file(path)
-    except OSError as problem:
-        raise error(f"{path}: cannot be read ({problem.strerror})") from None
-    if found != digest:
-        raise error(f"{path}: damaged or edited: sha256 is {found[:12]}…, {manifest} says {str(digest)[:12]}…")
-
-
 def require_folder(path: Path, *, wanted: str, error: type[NmtError]) -> None:
     """Check that a path names a folder that can be read; `wanted` says which kind it should be.
 
@@ -154,7 +138,12 @@ def read_json(path: Path, *, error: type[NmtError] = DataError) -> dict[str, obj
 def write_json(path: Path, value: object) -> None:
     """Write a JSON value for people and programs, complete or not at all."""
     with atomic_file(path) as stream:
-        stream.write(json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8") + b"\n")
+        stream.write(json_bytes(value))
+
+
+def json_bytes(value: object) -> bytes:
+    """Return a JSON value as `write_json` writes it."""
+    return json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8") + b"\n"
 
 
 @contextlib.contextmanager

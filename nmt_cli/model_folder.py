@@ -21,7 +21,8 @@ from safetensors.numpy import load_file, save_file
 
 from nmt_cli.config import ModelConfig, SearchConfig, Section, TextConfig
 from nmt_cli.errors import MachineError, ModelError, UsageError
-from nmt_cli.files import read_json, require_folder, sha256_of_file, sha256_of_json, verify_file, write_json
+from nmt_cli.files import read_json, require_folder, sha256_of_file
+from nmt_cli.sealed import is_sealed, verify_file, write_sealed
 from nmt_cli.settings_files import validated
 
 Weights = Mapping[str, np.ndarray[Any, Any]]
@@ -119,12 +120,13 @@ def open_model_folder(path: Path) -> ModelFolder:
     if not (path / MANIFEST).is_file():
         raise ModelError(f"{path}: no model folder ({MANIFEST} is missing){_what_it_is(path)}")
     values = read_json(path / MANIFEST, error=ModelError)
-    digests, own = values.pop("files", None), values.pop("digest", None)
+    sealed = is_sealed(path / MANIFEST, values)
+    digests, _ = values.pop("files", None), values.pop("digest", None)
     if values.get("kind") != KIND or not isinstance(digests, dict):
         raise ModelError(f"{path / MANIFEST}: describes no model (kind {values.get('kind')!r})")
     if values.get("format") != FORMAT:
         raise ModelError(f"{path / MANIFEST}: format {values.get('format')!r}, but this nmt reads format {FORMAT}")
-    if own != sha256_of_json(values | {"files": digests}):
+    if not sealed:
         raise ModelError(f"{path / MANIFEST}: damaged or edited: its digest is not that of its fields")
     if set(digests) not in FILE_SETS:
         raise ModelError(f"{path / MANIFEST}: names the files {', '.join(sorted(digests))}; a model has others")
@@ -157,7 +159,7 @@ def write_model_folder(
         shutil.copyfile(source, folder / name)
     digests = {name: sha256_of_file(folder / name) for name in (WEIGHTS, *subwords)}
     values = description.model_dump(mode="json") | {"files": digests}
-    write_json(folder / MANIFEST, values | {"digest": sha256_of_json(values)})
+    write_sealed(folder / MANIFEST, values)
 
 
 def subword_files(model: ModelFolder) -> dict[str, Path]:

@@ -12,7 +12,8 @@ import numpy as np
 
 from nmt_cli.config import TextConfig
 from nmt_cli.errors import DataError, UsageError
-from nmt_cli.files import read_json, require_folder, sha256_of_json, verify_file
+from nmt_cli.files import read_json, require_folder
+from nmt_cli.sealed import is_sealed, verify_file
 
 Ids = np.ndarray[Any, np.dtype[Any]]
 Offsets = np.ndarray[Any, np.dtype[np.int64]]
@@ -120,9 +121,8 @@ def open_pieces(path: Path) -> PiecesFolder:
     manifest = read_json(folder / MANIFEST)
     if manifest.get("kind") != KIND:
         raise DataError(f"{path}: a {manifest.get('kind')} folder without pieces; run nmt bpe {path} first")
-    fields = {name: value for name, value in manifest.items() if name != "digest"}
     files = manifest.get("files")
-    if manifest.get("digest") != sha256_of_json(fields) or not isinstance(files, dict):
+    if not is_sealed(folder / MANIFEST, manifest) or not isinstance(files, dict):
         raise DataError(f"{folder / MANIFEST}: damaged or edited: its digest is not that of its fields")
     for name, digest in files.items():
         verify_file(folder / name, digest, manifest=MANIFEST, error=DataError)

@@ -16,7 +16,8 @@ from pydantic import Field
 
 from nmt_cli.config import CleaningConfig, Section, TextConfig
 from nmt_cli.errors import DataError, UsageError
-from nmt_cli.files import read_json, require_folder, sha256_of_file, sha256_of_json, verify_file, write_json
+from nmt_cli.files import read_json, require_folder, sha256_of_file
+from nmt_cli.sealed import is_sealed, verify_file, write_sealed
 from nmt_cli.settings_files import validated
 
 MANIFEST = "manifest.json"
@@ -75,12 +76,13 @@ def open_data_folder(path: Path) -> DataFolder:
     if not (path / MANIFEST).is_file():
         raise DataError(f"{path}: no data folder ({MANIFEST} is missing); nmt prepare writes one")
     values = read_json(path / MANIFEST)
+    sealed = is_sealed(path / MANIFEST, values)
     digests, own = values.pop("files", None), values.pop("digest", None)
     if values.get("kind") != KIND or not isinstance(digests, dict):
         raise DataError(f"{path}: a folder of kind {values.get('kind')!r}; one of nmt prepare is expected")
     if values.get("format") != FORMAT:
         raise DataError(f"{path / MANIFEST}: format {values.get('format')!r}, but this nmt reads format {FORMAT}")
-    if own != sha256_of_json(values | {"files": digests}):
+    if not sealed:
         raise DataError(f"{path / MANIFEST}: damaged or edited: its digest is not that of its fields")
     description = _checked_description(path / MANIFEST, values, digests)
     for name, digest in digests.items():
@@ -110,4 +112,4 @@ def write_manifest(folder: Path, description: DataDescription) -> None:
     """Write the manifest of a folder that is otherwise complete (see `files.new_directory`)."""
     digests = {path.name: sha256_of_file(path) for path in sorted(folder.iterdir())}
     values = description.model_dump(mode="json") | {"files": digests}
-    write_json(folder / MANIFEST, values | {"digest": sha256_of_json(values)})
+    write_sealed(folder / MANIFEST, values)

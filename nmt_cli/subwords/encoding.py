@@ -26,10 +26,9 @@ from nmt_cli.files import (
     open_for_reading,
     read_records,
     sha256_of_file,
-    sha256_of_json,
-    write_json,
 )
 from nmt_cli.model_folder import JOINT_SUBWORDS, SEPARATE_SUBWORDS, open_model_folder, subword_files
+from nmt_cli.sealed import write_sealed
 from nmt_cli.subwords.learning import learn_subwords, sample_lines
 from nmt_cli.subwords.segmenter import END, Segmenter
 
@@ -86,7 +85,7 @@ def encode_corpus(
             "tokens": tokens,
             "files": {path.name: sha256_of_file(path) for path in sorted(scratch.iterdir())},
         }
-        write_json(scratch / MANIFEST, values | {"digest": sha256_of_json(values)})
+        write_sealed(scratch / MANIFEST, values)
     return report
 
 

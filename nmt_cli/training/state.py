@@ -13,8 +13,9 @@ from torch import nn
 from nmt_cli.batches.plan import Cursor
 from nmt_cli.config import Section, TrainingConfig
 from nmt_cli.errors import ModelError, UsageError
-from nmt_cli.files import read_json, sha256_of_file, sha256_of_json, write_json
+from nmt_cli.files import read_json, sha256_of_file
 from nmt_cli.model_folder import read_tensors, write_tensors
+from nmt_cli.sealed import is_sealed, write_sealed
 from nmt_cli.settings_files import validated
 
 OPTIMIZER = "optimizer.safetensors"
@@ -76,7 +77,7 @@ def save_state(folder: Path, model: nn.Module, optimizer: torch.optim.Adam, prog
             tensors[f"{key}.{name}"] = value.detach().cpu().numpy()
     write_tensors(folder / OPTIMIZER, tensors)
     values = progress.model_dump() | {"files": {OPTIMIZER: sha256_of_file(folder / OPTIMIZER)}}
-    write_json(folder / MANIFEST, values | {"digest": sha256_of_json(values)})
+    write_sealed(folder / MANIFEST, values)
 
 
 def load_state(folder: Path, model: nn.Module, optimizer: torch.optim.Adam) -> Progress:
@@ -86,8 +87,9 @@ def load_state(folder: Path, model: nn.Module, optimizer: torch.optim.Adam) -> P
         ModelError: missing, damaged or edited, or of another model.
     """
     values = read_json(folder / MANIFEST, error=ModelError)
-    own, files = values.pop("digest", None), values.pop("files", None)
-    if own != sha256_of_json(values | {"files": files}) or not isinstance(files, dict):
+    sealed = is_sealed(folder / MANIFEST, values)
+    _, files = values.pop("digest", None), values.pop("files", None)
+    if not sealed or not isinstance(files, dict):
         raise ModelError(f"{folder / MANIFEST}: damaged or edited: its digest is not that of its fields")
     if not (folder / OPTIMIZER).is_file() or sha256_of_file(folder / OPTIMIZER) != files.get(OPTIMIZER):
         raise ModelError(f"{folder / OPTIMIZER}: missing or damaged: its sha256 is not that in {MANIFEST}")
