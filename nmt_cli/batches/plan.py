@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from nmt_cli.batches.corpus import EncodedCorpus
+from nmt_cli.config import TrainingConfig
+
 Indices = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -63,6 +66,18 @@ def plan_epoch(
         first, source_before, target_before = last, int(source_sums[last - 1]), int(target_sums[last - 1])
     shuffled = np.argsort(draws.random_raw(len(updates)), kind="stable")
     return EpochPlan([updates[place] for place in shuffled], len(source_lengths) - len(fits))
+
+
+def plan_of(corpus: EncodedCorpus, config: TrainingConfig, *, epoch: int) -> EpochPlan:
+    """Return an epoch of a corpus by the settings; see `plan_epoch`."""
+    return plan_epoch(
+        corpus.source.lengths,
+        corpus.target.lengths,
+        tokens_per_update=config.tokens_per_update,
+        max_length=config.max_length,
+        seed=config.seed,
+        epoch=epoch,
+    )
 
 
 def cut_update(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import torch
 
 from nmt_cli.batches.corpus import EncodedCorpus
-from nmt_cli.batches.plan import Cursor, Indices, plan_epoch
+from nmt_cli.batches.plan import Cursor, Indices, plan_of
 from nmt_cli.config import TrainingConfig
 from nmt_cli.decoding.engine import enough_memory
 from nmt_cli.errors import DataError, DivergedError, StoppedError
@@ -101,14 +101,7 @@ def planned_updates(corpus: EncodedCorpus, config: TrainingConfig, cursor: Curso
     """
     step, epoch, done = cursor.step, cursor.epoch, cursor.update_in_epoch
     while True:
-        plan = plan_epoch(
-            corpus.source.lengths,
-            corpus.target.lengths,
-            tokens_per_update=config.tokens_per_update,
-            max_length=config.max_length,
-            seed=config.seed,
-            epoch=epoch,
-        )
+        plan = plan_of(corpus, config, epoch=epoch)
         if not plan.updates:
             raise DataError(
                 f"no training pair has at most {config.max_length} tokens a side; raise training.max_length"

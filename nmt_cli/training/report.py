@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from nmt_cli.batches.plan import Indices, plan_epoch
+from nmt_cli.batches.plan import Indices, plan_of
 from nmt_cli.model.transformer import parameter_count
 from nmt_cli.training.checkpoint import Trained
 from nmt_cli.training.gradient import UpdateResult
@@ -42,14 +42,7 @@ class Reporter:
         """Tell what is about to be trained, on what and for how long."""
         settings, pieces, corpus = self._trained.settings, self._trained.pieces, self._trained.corpus
         config = settings.training
-        plan = plan_epoch(
-            corpus.source.lengths,
-            corpus.target.lengths,
-            tokens_per_update=config.tokens_per_update,
-            max_length=config.max_length,
-            seed=config.seed,
-            epoch=0,
-        )
+        plan = plan_of(corpus, config, epoch=0)
         n_used = sum(len(pairs) for pairs in plan.updates)
         n_target = sum(int(corpus.target.lengths[pairs].sum()) for pairs in plan.updates)
         n_updates = max(len(plan.updates), 1)
