@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
 from pydantic.config import JsonDict
 
 Layers = Annotated[int, Field(gt=0, le=1_000)]
@@ -82,9 +82,26 @@ class TrainingConfig(Section):
     tokens_per_update: PositiveInt = Field(
         description="at most so many source and so many target tokens make an update, end symbols counted (5.1)"
     )
-    micro_batch_tokens: PositiveInt = Field(
-        default=4096, description="at most so many padded positions a side go through the model at a time"
+    micro_batch_tokens: PositiveInt | None = Field(
+        default=None,
+        description="at most so many padded positions a side go through the model at a time; "
+        "default: 4,096 on a CPU, what fits on a GPU",
     )
+    precision: Literal["float32", "bfloat16"] | None = Field(
+        default=None,
+        description="of the products in training; weights, their sums and the loss stay float32; "
+        "default: float32 on a CPU, bfloat16 on a GPU that has it",
+    )
+    corpus_weights: list[PositiveFloat] | None = Field(
+        default=None, description="pairs of each corpus among those trained on, in proportion; default: each pair once"
+    )
+    bpe_dropout: Probability = Field(
+        default=0.0, description="share of merges left out when a sentence is cut anew each time (BPE-dropout)"
+    )
+    ema_decay: Probability | None = Field(
+        default=None, description="checkpoints hold the exponential moving average of the weights, with this decay"
+    )
+    fine_tune: str | None = Field(default=None, description="model folder whose weights training begins with")
     max_length: PositiveInt = Field(
         default=256, description="pairs longer than this, in tokens on a side, are left out (t2t)"
     )
@@ -223,6 +240,16 @@ class MachineConfig(Section):
         default=None,
         description="processes that share each update, one thread each; default: one a core on a CPU, one on a GPU",
         json_schema_extra=MAY_CHANGE,
+    )
+    rank_timeout_minutes: float = Field(
+        default=10.0,
+        gt=0,
+        description="a process that keeps the others waiting longer ends the run",
+        json_schema_extra=MAY_CHANGE,
+    )
+    compile: bool = Field(default=False, description="compile the layers (torch.compile)", json_schema_extra=MAY_CHANGE)
+    tensorboard: bool = Field(
+        default=False, description="curves for TensorBoard too, in the run's tensorboard/", json_schema_extra=MAY_CHANGE
     )
 
 

@@ -11,6 +11,8 @@ from nmt_cli.batches.corpus import EncodedCorpus
 from nmt_cli.config import TrainingConfig
 
 Indices = np.ndarray[Any, np.dtype[np.int64]]
+MICRO_BATCH_TOKENS = 4096
+"""Padded positions a side that go through the model at a time, where the settings and the device name no limit."""
 
 
 @dataclass(frozen=True)

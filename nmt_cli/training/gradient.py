@@ -11,7 +11,7 @@ from torch import Tensor
 
 from nmt_cli.batches.corpus import EncodedCorpus
 from nmt_cli.batches.padding import Batch, pad_batch
-from nmt_cli.batches.plan import Indices, cut_update
+from nmt_cli.batches.plan import MICRO_BATCH_TOKENS, Indices, cut_update
 from nmt_cli.config import TrainingConfig
 from nmt_cli.model.loss import SummedLoss, summed_loss
 from nmt_cli.model.transformer import Transformer
@@ -92,7 +92,7 @@ def accumulate_gradient(
         pairs,
         source_lengths,
         target_lengths,
-        micro_batch_tokens=config.micro_batch_tokens,
+        micro_batch_tokens=config.micro_batch_tokens or MICRO_BATCH_TOKENS,
         n_ranks=ranks.world_size,
     )
     for place, part in enumerate(parts):

@@ -10,7 +10,7 @@ import torch
 
 from nmt_cli.batches.corpus import EncodedCorpus, PiecesFolder
 from nmt_cli.batches.padding import pad_batch
-from nmt_cli.batches.plan import Indices, cut_update
+from nmt_cli.batches.plan import MICRO_BATCH_TOKENS, Indices, cut_update
 from nmt_cli.config import Settings
 from nmt_cli.corpora.text_steps import undo
 from nmt_cli.decoding.engine import TorchEngine
@@ -75,7 +75,7 @@ class Validator:
         corpus, training = self._corpus, self._settings.training
         smoothed = plain = 0.0
         tokens = 0
-        for part in _batches_by_length(corpus, micro_batch_tokens=training.micro_batch_tokens):
+        for part in _batches_by_length(corpus, micro_batch_tokens=training.micro_batch_tokens or MICRO_BATCH_TOKENS):
             batch = pad_batch(corpus, part)
             with torch.no_grad():
                 loss = batch_loss(model, batch, smoothing=training.label_smoothing)
