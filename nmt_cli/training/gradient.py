@@ -13,6 +13,7 @@ from nmt_cli.batches.corpus import EncodedCorpus
 from nmt_cli.batches.padding import Batch, pad_batch
 from nmt_cli.batches.plan import MICRO_BATCH_TOKENS, Indices, cut_update
 from nmt_cli.config import TrainingConfig
+from nmt_cli.model.flops import MultiplyAdds
 from nmt_cli.model.loss import SummedLoss, summed_loss
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.training.ranks import Ranks
@@ -31,6 +32,8 @@ class UpdateLoss(NamedTuple):
     target_tokens: int
     positions: int
     """Padded positions of both sides that went through the model."""
+    model_flops: int = 0
+    """Arithmetic that the model asks for on these pairs; see `model.flops`."""
 
 
 class UpdateResult(NamedTuple):
@@ -105,7 +108,9 @@ def accumulate_gradient(
         (loss.smoothed / target_tokens).backward()  # type: ignore[no-untyped-call]
         smoothed = smoothed + loss.smoothed.detach().cpu()
         plain = plain + loss.plain.detach().cpu()
-    return UpdateLoss(float(smoothed), float(plain), source_tokens, target_tokens, positions)
+    multiply_adds = MultiplyAdds.of(model.config, target_vocab_size=len(model.output.weight))
+    model_flops = multiply_adds.training_flops(source_lengths[pairs], target_lengths[pairs])
+    return UpdateLoss(float(smoothed), float(plain), source_tokens, target_tokens, positions, model_flops)
 
 
 def batch_loss(model: Transformer, batch: Batch, *, smoothing: float) -> SummedLoss:

@@ -50,7 +50,7 @@ def train(
         if not ranks.lead_says(not is_over):
             break
         update = take_update(trained, gradient, pairs, step=cursor.step, ranks=ranks)
-        progress = advanced(progress, cursor, finite=update.finite, seconds=reporter.lap())
+        progress = advanced(progress, cursor, update, seconds=reporter.lap(), n_devices=ranks.world_size)
         reporter.updated(progress, update, pairs)
         refuse_divergence(run, progress)
 
@@ -81,8 +81,9 @@ def take_update(trained: Trained, gradient: Gradient, pairs: Indices, *, step: i
     settings = trained.settings
     rate = learning_rate(step, settings.training, d_model=settings.model.d_model)
     gradient.clear()
+    corpus, pairs = trained.corpus_of_update(pairs, step)
     with enough_memory(f"step {step:,}", LESS_MEMORY):
-        loss = accumulate_gradient(trained.model, trained.corpus, pairs, settings.training, step=step, ranks=ranks)
+        loss = accumulate_gradient(trained.model, corpus, pairs, settings.training, step=step, ranks=ranks)
     loss = gradient.sum_over(ranks, loss)
     norm = clip_gradient(trained, settings.training.clip_norm)
     finite = math.isfinite(loss.smoothed) and math.isfinite(norm)
@@ -118,16 +119,18 @@ def clip_gradient(trained: Trained, clip_norm: float | None) -> float:
     return float(torch.nn.utils.clip_grad_norm_(trained.model.parameters(), clip_norm or math.inf))
 
 
-def advanced(progress: Progress, cursor: Cursor, *, finite: bool, seconds: float) -> Progress:
+def advanced(progress: Progress, cursor: Cursor, update: UpdateResult, *, seconds: float, n_devices: int) -> Progress:
     """Return the progress after one more update, which was skipped unless it was finite."""
     return progress.model_copy(
         update={
             "step": cursor.step,
             "epoch": cursor.epoch,
             "update_in_epoch": cursor.update_in_epoch,
-            "skipped_in_all": progress.skipped_in_all + (not finite),
-            "skipped_in_a_row": 0 if finite else progress.skipped_in_a_row + 1,
+            "skipped_in_all": progress.skipped_in_all + (not update.finite),
+            "skipped_in_a_row": 0 if update.finite else progress.skipped_in_a_row + 1,
             "seconds": progress.seconds + seconds,
+            "device_seconds": progress.device_seconds + seconds * n_devices,
+            "model_flops": progress.model_flops + update.loss.model_flops,
         }
     )
 

@@ -36,6 +36,8 @@ class Progress(Section):
     skipped_in_all: int = Field(default=0, ge=0, description="updates left out for a non-finite gradient")
     skipped_in_a_row: int = Field(default=0, ge=0)
     seconds: float = Field(default=0.0, ge=0, description="of training so far, validation and saving included")
+    device_seconds: float = Field(default=0.0, ge=0, description="the same, times the processes that shared the work")
+    model_flops: int = Field(default=0, ge=0, description="of the updates so far, skipped ones among them")
 
     @property
     def cursor(self) -> Cursor:
