@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,6 +19,17 @@ Ids = np.ndarray[Any, np.dtype[Any]]
 Offsets = np.ndarray[Any, np.dtype[np.int64]]
 MANIFEST = "manifest.json"
 KIND = "pieces"
+
+
+class Side(Protocol):
+    """One language of the pairs, wherever the ids lie."""
+
+    @property
+    def lengths(self) -> Offsets:
+        """Tokens of each sentence, the end symbol counted."""
+
+    def sentence(self, index: int) -> Ids:
+        """Return the ids of one sentence."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +53,14 @@ class EncodedSide:
 class EncodedCorpus:
     """The pairs of one split."""
 
-    source: EncodedSide
-    target: EncodedSide
+    source: Side
+    target: Side
+    sizes: tuple[int, ...] | None = None
+    """Pairs of each corpus of those that it joins, in their order; none: it is one."""
 
     def __len__(self) -> int:
         """Return the number of pairs."""
-        return len(self.source.offsets) - 1
+        return len(self.source.lengths)
 
 
 @dataclass(frozen=True)

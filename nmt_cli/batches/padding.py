@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nmt_cli.batches.corpus import EncodedCorpus, EncodedSide
+from nmt_cli.batches.corpus import EncodedCorpus, Side
 from nmt_cli.batches.plan import Indices
 from nmt_cli.subwords.segmenter import PAD
 
@@ -39,7 +39,7 @@ def pad_batch(corpus: EncodedCorpus, pairs: Indices) -> Batch:
     return Batch(_padded(corpus.source, pairs), target_in, target_out)
 
 
-def _padded(side: EncodedSide, pairs: Indices) -> IdMatrix:
+def _padded(side: Side, pairs: Indices) -> IdMatrix:
     sentences = [side.sentence(int(pair)) for pair in pairs]
     matrix = np.full((len(sentences), max(len(ids) for ids in sentences)), PAD, dtype=np.int64)
     for row, ids in zip(matrix, sentences, strict=True):

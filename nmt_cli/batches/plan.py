@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from nmt_cli.batches.corpus import EncodedCorpus
+from nmt_cli.batches.proportions import in_proportion
 from nmt_cli.config import TrainingConfig
 
 Indices = np.ndarray[Any, np.dtype[np.int64]]
@@ -26,7 +28,7 @@ class Cursor:
 
 @dataclass(frozen=True)
 class EpochPlan:
-    """One pass over the corpus."""
+    """One pass over the corpus, or over that of several that is repeated least."""
 
     updates: list[Indices]
     """The pairs of each update, sorted by target, then source length."""
@@ -42,18 +44,23 @@ def plan_epoch(
     max_length: int,
     seed: int,
     epoch: int,
+    sizes: Sequence[int] = (),
+    weights: Sequence[float] = (),
 ) -> EpochPlan:
     """Return the updates of an epoch in their order (paper, section 5.1).
 
     Pairs of similar length come together until either side holds `tokens_per_update` tokens (a longer
     pair is an update by itself); which of the pairs of equal length, and the order of the updates, is
-    drawn anew each epoch. Every pair up to `max_length` is used once.
+    drawn anew each epoch. Every pair up to `max_length` is used once; or, where `weights` say how many
+    pairs of each of several corpora, of so many pairs each (`sizes`), are to come among all, as
+    `in_proportion` repeats them.
     """
     # Raw draws of PCG64 are the same in every numpy; what Generator makes of them may change.
     draws = np.random.PCG64([seed, epoch])
     fits = np.flatnonzero((source_lengths <= max_length) & (target_lengths <= max_length))
-    keys = draws.random_raw(len(fits))
-    order = fits[np.lexsort((keys, source_lengths[fits], target_lengths[fits]))]
+    used = in_proportion(fits, sizes, weights, seed=seed, epoch=epoch) if weights else fits
+    keys = draws.random_raw(len(used))
+    order = used[np.lexsort((keys, source_lengths[used], target_lengths[used]))]
     source_sums = np.cumsum(source_lengths[order])
     target_sums = np.cumsum(target_lengths[order])
     updates: list[Indices] = []
@@ -79,6 +86,8 @@ def plan_of(corpus: EncodedCorpus, config: TrainingConfig, *, epoch: int) -> Epo
         max_length=config.max_length,
         seed=config.seed,
         epoch=epoch,
+        sizes=corpus.sizes or (len(corpus),),
+        weights=config.corpus_weights or (),
     )
 
 

@@ -10,7 +10,10 @@ import typer
 
 def train(
     data: Annotated[
-        Path | None, typer.Argument(help="A folder encoded by `nmt bpe`. Default: the only one under data/.")
+        list[Path] | None,
+        typer.Argument(
+            help="A folder encoded by `nmt bpe`, or several with the same subwords. Default: the only one under data/."
+        ),
     ] = None,
     preset: Annotated[str | None, typer.Option(help="Settings in the package: tiny, small, base, big …")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file of settings, over those of the preset.")] = None,
@@ -19,6 +22,13 @@ def train(
     ] = None,
     max_steps: Annotated[
         int | None, typer.Option(help="Updates in all. Default: training.max_steps of the settings.")
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            help="Pairs of each DATA in proportion, as in 3,1: an epoch has those of the corpus repeated least once. "
+            "Default: every pair once."
+        ),
     ] = None,
     run: Annotated[Path | None, typer.Option(help="Folder of the run. Default: runs/CORPUS-PRESET.")] = None,
     ranks: Annotated[
@@ -39,12 +49,28 @@ def train(
         chosen.append(f"machine.device={device}")
     if ranks is not None:
         chosen.append(f"machine.ranks={ranks}")
-    data = data or the_only_corpus(Path("data"))
-    place = real_path(data)
-    name = place.parent.name if place.name == "pieces" else place.name
+    if weights is not None:
+        chosen.append(f"training.corpus_weights={as_numbers(weights)}")
+    data = data or [the_only_corpus(Path("data"))]
+    places = [real_path(path) for path in data]
+    name = "+".join(place.parent.name if place.name == "pieces" else place.name for place in places)
     settings = resolve(preset=preset, config=config, assignments=chosen)
     run = run or Path("runs") / f"{name}-{preset or (config.stem if config else 'run')}"
 
     from nmt_cli.training.start import run_training
 
     run_training(data, run, settings, quiet=quiet)
+
+
+def as_numbers(text: str) -> list[float]:
+    """Return the numbers of a list such as 3,1.
+
+    Raises:
+        UsageError: it is another thing.
+    """
+    from nmt_cli.errors import UsageError
+
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise UsageError(f"--weights {text!r}: give a positive number a corpus, as in 3,1") from None

@@ -56,6 +56,28 @@ class Segmenter:
             for ids, (_, stand_in) in zip(encoded, hidden, strict=True)
         ]
 
+    @property
+    def is_bpe(self) -> bool:
+        """Whether pieces are made by merges, which `encode_sampled` can leave out."""
+        try:
+            self.encode_sampled("a", dropout=0.5)
+        except RuntimeError:  # a model of words or of characters
+            return False
+        try:
+            self._processor.nbest_encode_as_ids("a", nbest_size=2)
+        except RuntimeError:
+            return True
+        return False  # a unigram model, which ranks whole cuts
+
+    def encode_sampled(self, line: str, *, dropout: float) -> list[int]:
+        """Return the ids of a line, each merge left out with a probability (BPE-dropout, arXiv 1910.13267).
+
+        Draws come from SentencePiece's generator of this thread; see `sampling.drawn_from`.
+        """
+        text, stand_in = self._hide_space_marks(line)
+        ids: list[int] = self._processor.encode(text, enable_sampling=True, alpha=dropout, nbest_size=-1)
+        return ids if stand_in is None else self._show_space_marks(ids, stand_in)
+
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids; control symbols have none, bytes that are no UTF-8 read as U+FFFD."""
         return str(self._processor.decode([int(i) for i in ids]))

@@ -8,7 +8,10 @@ from functools import cached_property
 import torch
 
 import nmt_cli
-from nmt_cli.batches.corpus import EncodedCorpus, PiecesFolder
+from nmt_cli.batches.corpus import EncodedCorpus
+from nmt_cli.batches.plan import Indices
+from nmt_cli.batches.sampled import SubwordSampler, subword_sampler
+from nmt_cli.batches.training_data import TrainingData
 from nmt_cli.config import Settings
 from nmt_cli.errors import DataError, ModelError
 from nmt_cli.files import new_directory, sha256_of_file
@@ -26,13 +29,23 @@ class Trained:
 
     model: Transformer
     optimizer: torch.optim.Adam
-    pieces: PiecesFolder
+    pieces: TrainingData
     settings: Settings
 
     @cached_property
     def corpus(self) -> EncodedCorpus:
         """The pairs that it is trained on."""
-        return self.pieces.split("train")
+        return self.pieces.train_split()
+
+    @cached_property
+    def _sampler(self) -> SubwordSampler | None:
+        return subword_sampler(self.pieces, self.settings.training)
+
+    def corpus_of_update(self, pairs: Indices, step: int) -> tuple[EncodedCorpus, Indices]:
+        """Return a corpus and the places in it of an update's pairs: as they are stored, or cut anew for this step."""
+        if self._sampler is None:
+            return self.corpus, pairs
+        return self._sampler.cut_update_anew(self.corpus, pairs, step=step)
 
 
 def save_checkpoint(run: RunFolder, trained: Trained, progress: Progress, *, reason: str) -> None:
@@ -53,7 +66,7 @@ def save_checkpoint(run: RunFolder, trained: Trained, progress: Progress, *, rea
     run.prune(keep=trained.settings.training.keep_checkpoints, best=progress.best_step)
 
 
-def refuse_changed_subwords(pieces: PiecesFolder) -> None:
+def refuse_changed_subwords(pieces: TrainingData) -> None:
     """Check that a checkpoint gets the subwords that training began with: others would make nonsense of it.
 
     Raises:
@@ -125,7 +138,7 @@ def load_newest(run: RunFolder, trained: Trained, log: RunLog) -> Progress | Non
         if not is_of_this_data:
             raise ModelError(
                 f"{folder}: trained on data {str(model.description.provenance.get('data'))[:12]}…, "
-                f"but {trained.pieces.path} is {trained.pieces.digest[:12]}…; give the same data or another --run"
+                f"but {trained.pieces.name} is {trained.pieces.digest[:12]}…; give the same data or another --run"
             )
         # The links first: at no instant may one point at nothing.
         point_links(run, progress)

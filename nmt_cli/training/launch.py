@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nmt_cli.errors import MachineError
@@ -26,7 +26,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextlib.contextmanager
-def ranks_on_this_machine(n_ranks: int, *, pieces: Path, config: Path) -> Iterator[Ranks]:
+def ranks_on_this_machine(n_ranks: int, *, pieces: Sequence[Path], config: Path) -> Iterator[Ranks]:
     """Give rank 0 of `n_ranks`; the others are started for the block and end with it.
 
     Raises:
@@ -56,9 +56,9 @@ def ranks_on_this_machine(n_ranks: int, *, pieces: Path, config: Path) -> Iterat
             _end(others)
 
 
-def _start(rank: int, n_ranks: int, folder: Path, pieces: Path, config: Path) -> subprocess.Popen[bytes]:
+def _start(rank: int, n_ranks: int, folder: Path, pieces: Sequence[Path], config: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "nmt_cli.training.worker"]
-    command += [str(rank), str(n_ranks), str(os.getpid()), str(folder / "store"), str(pieces), str(config)]
+    command += [str(rank), str(n_ranks), str(os.getpid()), str(folder / "store"), str(config), *map(str, pieces)]
     try:
         with (folder / f"rank-{rank}.log").open("wb") as log, _stop_signals_blocked():
             return subprocess.Popen(  # noqa: S603 - this program itself

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from nmt_cli.batches.corpus import PiecesFolder, open_pieces
+from nmt_cli.batches.sampled import subword_sampler
+from nmt_cli.batches.training_data import TrainingData, check_weights, open_training_data
 from nmt_cli.config import MachineConfig, Settings
 from nmt_cli.decoding.engine import cores_to_use
 from nmt_cli.errors import DataError, MachineError, UsageError
@@ -26,15 +28,15 @@ from nmt_cli.training.stopping import listening_for_stop
 from nmt_cli.training.validation import Validator
 
 
-def run_training(data: Path, run_path: Path, settings: Settings, *, quiet: bool = False) -> Progress:
-    """Train, or go on training, a run; return how far it came.
+def run_training(data: Path | Sequence[Path], run_path: Path, settings: Settings, *, quiet: bool = False) -> Progress:
+    """Train, or go on training, a run on a corpus or several; return how far it came.
 
     Raises:
         UsageError: settings that do not fit the data, or differ from those the run began with.
         DataError, ModelError: what data or checkpoints have to say.
         DivergedError, StoppedError: see `loop.train`.
     """
-    pieces = open_pieces(data)
+    pieces = open_training_data(data)
     refuse_misfit(pieces, settings)
     choose_device(settings.machine)
     run = RunFolder(run_path)
@@ -53,12 +55,12 @@ def run_training(data: Path, run_path: Path, settings: Settings, *, quiet: bool 
         run.forget_metrics_after(progress.step)
         reporter = Reporter(run, trained, log)
         reporter.started(progress)
-        validator = Validator(pieces, settings) if pieces.has("valid") else None
+        validator = Validator(pieces.validation, settings) if pieces.validation else None
         if validator is None:
             log.line("there is no validation split; the best checkpoint is not chosen")
         before = progress.step
         n_ranks = settings.machine.ranks or 1
-        with ranks_on_this_machine(n_ranks, pieces=pieces.path, config=run.config) as ranks:
+        with ranks_on_this_machine(n_ranks, pieces=pieces.paths, config=run.config) as ranks:
             share_state(trained, progress, ranks)
             progress = train(run, trained, progress, validator=validator, reporter=reporter, stop=stop, ranks=ranks)
         if progress.step == before:
@@ -70,30 +72,32 @@ def run_training(data: Path, run_path: Path, settings: Settings, *, quiet: bool 
     return progress
 
 
-def refuse_misfit(pieces: PiecesFolder, settings: Settings) -> None:
+def refuse_misfit(pieces: TrainingData, settings: Settings) -> None:
     """Check that the model can be built on this corpus.
 
     Raises:
         UsageError: naming both.
         DataError: no training pairs.
     """
+    check_weights(pieces, settings.training)
+    subword_sampler(pieces, settings.training)
     joint = len(pieces.subwords) == 1
     if settings.model.tying == "three-way" and not joint:
         raise UsageError(
-            f"model.tying is three-way, but {pieces.path} has a vocabulary a side "
+            f"model.tying is three-way, but {pieces.name} has a vocabulary a side "
             f"({pieces.source_vocab_size:,} and {pieces.target_vocab_size:,}); set model.tying=decoder or none"
         )
-    train_split, most = pieces.split("train"), settings.training.max_length
+    train_split, most = pieces.train_split(), settings.training.max_length
     shortest = int(np.maximum(train_split.source.lengths, train_split.target.lengths).min())
     if shortest > most:
         raise DataError(
-            f"{pieces.path}: no training pair has at most {most:,} tokens a side, the shortest {shortest:,}; "
+            f"{pieces.name}: no training pair has at most {most:,} tokens a side, the shortest {shortest:,}; "
             "raise training.max_length"
         )
     if settings.model.positions == "learned":
         longest = {"training.max_length": settings.training.max_length}
-        if pieces.has("valid"):
-            valid = pieces.split("valid")
+        if pieces.validation is not None:
+            valid = pieces.validation.split("valid")
             both = int(max(valid.source.lengths.max(), valid.target.lengths.max()))
             longest["the longest sentence of the validation split"] = both
         for what, length in longest.items():

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import torch
 
-from nmt_cli.batches.corpus import open_pieces
 from nmt_cli.batches.plan import Cursor
+from nmt_cli.batches.training_data import open_training_data
 from nmt_cli.config import Settings
 from nmt_cli.errors import NmtError
 from nmt_cli.model.transformer import Transformer
@@ -30,12 +30,12 @@ def main() -> None:
 
     What goes wrong is left, in its last line, to the log that `launch` reads.
     """
-    rank, world_size, parent, store, pieces, config = sys.argv[1:]
+    rank, world_size, parent, store, config, *pieces = sys.argv[1:]
     die_with(int(parent))
     torch.set_num_threads(1)
     try:
         settings = resolve(preset=None, config=Path(config))
-        trained = untrained(Path(pieces), settings)
+        trained = untrained([Path(path) for path in pieces], settings)
         ranks = join_ranks(Path(store), rank=int(rank), world_size=int(world_size))
         follow(trained, ranks)
         leave_ranks(ranks)
@@ -52,9 +52,9 @@ def die_with(parent: int) -> None:
         sys.exit(1)
 
 
-def untrained(data: Path, settings: Settings) -> Trained:
+def untrained(data: list[Path], settings: Settings) -> Trained:
     """Return a model and optimizer to be filled from the lead."""
-    pieces = open_pieces(data)
+    pieces = open_training_data(data)
     model = Transformer(
         settings.model, source_vocab_size=pieces.source_vocab_size, target_vocab_size=pieces.target_vocab_size
     )

@@ -48,7 +48,7 @@ LOST = "import sys, time; time.sleep(0.2); print('lost: the other one'); sys.exi
 
 
 def in_ranks(n_ranks: int) -> Any:  # noqa: ANN401
-    return ranks_on_this_machine(n_ranks, pieces=Path("pieces"), config=Path("config"))
+    return ranks_on_this_machine(n_ranks, pieces=[Path("pieces")], config=Path("config"))
 
 
 @pytest.mark.parametrize("error", [DivergedError("diverged"), StoppedError("stopped", exit_code=143), KeyError("ours")])
@@ -143,7 +143,7 @@ def test_a_rank_whose_lead_was_killed_dies(tmp_path: Path) -> None:
     """The lead starts a rank that waits for a third one, and is killed before or after they could meet."""
     lead = (
         "import os, pathlib, sys; from nmt_cli.training import launch;"
-        "p = launch._start(1, 3, pathlib.Path(sys.argv[1]), pathlib.Path('none'), pathlib.Path('none'));"
+        "p = launch._start(1, 3, pathlib.Path(sys.argv[1]), [pathlib.Path('none')], pathlib.Path('none'));"
         "print(p.pid, flush=True); os.kill(os.getpid(), 9)"
     )
     done = subprocess.run([sys.executable, "-c", lead, tmp_path], stdout=subprocess.PIPE, check=False)
