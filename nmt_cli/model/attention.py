@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -32,6 +35,40 @@ def hide(visible: Bool[Tensor, "*shape"], dtype: torch.dtype) -> Float[Tensor, "
     return torch.zeros(visible.shape, dtype=dtype, device=visible.device).masked_fill_(~visible, float("-inf"))
 
 
+@runtime_checkable
+class Layout(Protocol):
+    """How sentences lie in a tensor, and so which keys each query sees."""
+
+    def attend(
+        self,
+        query: Float[Tensor, "*B H T K"],
+        key: Float[Tensor, "*B H S K"],
+        value: Float[Tensor, "*B H S V"],
+        *,
+        dropout: float,
+    ) -> Float[Tensor, "*B H T V"]:
+        """Mix the values that each query sees."""
+
+
+@dataclass(frozen=True)
+class Padded:
+    """Sentences side by side, [B T D], the shorter ones padded."""
+
+    bias: Float[Tensor, "#B 1 #T S"]
+    """0 where a key is visible and -inf where it is hidden."""
+
+    def attend(
+        self,
+        query: Float[Tensor, "B H T K"],
+        key: Float[Tensor, "B H S K"],
+        value: Float[Tensor, "B H S V"],
+        *,
+        dropout: float,
+    ) -> Float[Tensor, "B H T V"]:
+        """Mix the values that each query sees."""
+        return attend(query, key, value, self.bias, dropout=dropout)
+
+
 class MultiHeadAttention(nn.Module):
     """h heads side by side, projected back to d_model (section 3.2.2).
 
@@ -54,43 +91,44 @@ class MultiHeadAttention(nn.Module):
             self.query_key_value = nn.Linear(d_model, n_heads * d_k + keys_values, bias=bias)
         self.output = nn.Linear(n_heads * d_v, d_model, bias=bias)
 
-    def over_itself(self, states: Float[Tensor, "B T D"], bias: Float[Tensor, "#B 1 #T T"]) -> Float[Tensor, "B T D"]:
+    def over_itself(self, states: Float[Tensor, "*B T D"], layout: Layout) -> Float[Tensor, "*B T D"]:
         """Self-attention."""
         query, key, value = self.queries_keys_values(states)
-        return self.mix(attend(query, key, value, bias, dropout=self._dropout_now()))
+        return self.mix(layout.attend(query, key, value, dropout=self._dropout_now()))
 
     def over_memory(
-        self, states: Float[Tensor, "B T D"], memory: Float[Tensor, "B S D"], bias: Float[Tensor, "#B 1 #T S"]
-    ) -> Float[Tensor, "B T D"]:
+        self, states: Float[Tensor, "*B T D"], memory: Float[Tensor, "*B S D"], layout: Layout
+    ) -> Float[Tensor, "*B T D"]:
         """Attention of the decoder over the encoder's output."""
         key, value = self.keys_values(memory)
-        return self.mix(attend(self.queries(states), key, value, bias, dropout=self._dropout_now()))
+        return self.mix(layout.attend(self.queries(states), key, value, dropout=self._dropout_now()))
 
     def queries_keys_values(
-        self, states: Float[Tensor, "B T D"]
-    ) -> tuple[Float[Tensor, "B H T K"], Float[Tensor, "B H T K"], Float[Tensor, "B H T V"]]:
+        self, states: Float[Tensor, "*B T D"]
+    ) -> tuple[Float[Tensor, "*B H T K"], Float[Tensor, "*B H T K"], Float[Tensor, "*B H T V"]]:
         """Project for self-attention."""
         width = self.n_heads * self.d_k
         query, key, value = self.query_key_value(states).split([width, width, self.n_heads * self.d_v], dim=-1)
         return self._split(query), self._split(key), self._split(value)
 
-    def queries(self, states: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T K"]:
+    def queries(self, states: Float[Tensor, "*B T D"]) -> Float[Tensor, "*B H T K"]:
         """Project the decoder's states for attention over a memory."""
         return self._split(self.query(states))
 
-    def keys_values(self, memory: Float[Tensor, "B S D"]) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S V"]]:
+    def keys_values(
+        self, memory: Float[Tensor, "*B S D"]
+    ) -> tuple[Float[Tensor, "*B H S K"], Float[Tensor, "*B H S V"]]:
         """Project a memory."""
         key, value = self.key_value(memory).split([self.n_heads * self.d_k, self.n_heads * self.d_v], dim=-1)
         return self._split(key), self._split(value)
 
-    def mix(self, attended: Float[Tensor, "B H T V"]) -> Float[Tensor, "B T D"]:
+    def mix(self, attended: Float[Tensor, "*B H T V"]) -> Float[Tensor, "*B T D"]:
         """Concatenate the heads and project them."""
-        mixed: Tensor = self.output(attended.transpose(1, 2).flatten(2))
+        mixed: Tensor = self.output(attended.transpose(-3, -2).flatten(-2))
         return mixed
 
-    def _split(self, states: Float[Tensor, "B T HK"]) -> Float[Tensor, "B H T K"]:
-        batch, length, _ = states.shape
-        return states.view(batch, length, self.n_heads, -1).transpose(1, 2)
+    def _split(self, states: Float[Tensor, "*B T HK"]) -> Float[Tensor, "*B H T K"]:
+        return states.view(*states.shape[:-1], self.n_heads, -1).transpose(-3, -2)
 
     def _dropout_now(self) -> float:
         return self.dropout if self.training else 0.0

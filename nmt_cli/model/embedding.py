@@ -67,6 +67,10 @@ class Positions(nn.Module):
         size = max(256, 1 << (last - 1).bit_length())
         return _sinusoids(self.layout, size, self.d_model, like.device)[first:last].to(like.dtype)
 
+    def at(self, places: Int[Tensor, " N"], n_positions: int, like: Tensor) -> Float[Tensor, "N D"]:
+        """Return the vectors of given positions, all below `n_positions`."""
+        return self(0, n_positions, like).index_select(0, places)
+
 
 class Embedding(nn.Module):
     """Pieces to vectors of unit variance; the padding symbol to exactly zero (section 3.4)."""
@@ -76,7 +80,7 @@ class Embedding(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
 
-    def forward(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+    def forward(self, ids: Int[Tensor, "*B T"]) -> Float[Tensor, "*B T D"]:
         """Look up, scale by sqrt(d_model), and silence padding."""
         real = (ids != PAD).unsqueeze(-1).to(self.weight.dtype)
         return functional.embedding(ids, self.weight) * (real * math.sqrt(self.weight.size(1)))

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmt_cli.config import ModelConfig
-from nmt_cli.model.attention import MultiHeadAttention
+from nmt_cli.model.attention import Layout, MultiHeadAttention
 
 
 class Residual(nn.Module):
@@ -20,11 +20,11 @@ class Residual(nn.Module):
         self.dropout = config.dropout
         self.norm = nn.LayerNorm(config.d_model, eps=config.layer_norm_epsilon)
 
-    def before(self, states: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+    def before(self, states: Float[Tensor, "*B T D"]) -> Float[Tensor, "*B T D"]:
         """Return what the sublayer sees."""
         return self.norm(states) if self.pre_norm else states
 
-    def after(self, states: Float[Tensor, "B T D"], change: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+    def after(self, states: Float[Tensor, "*B T D"], change: Float[Tensor, "*B T D"]) -> Float[Tensor, "*B T D"]:
         """Return the states with what the sublayer adds."""
         changed = states + functional.dropout(change, self.dropout, training=self.training)
         return changed if self.pre_norm else self.norm(changed)
@@ -40,7 +40,7 @@ class FeedForward(nn.Module):
         self.inner = nn.Linear(config.d_model, config.d_ff)
         self.outer = nn.Linear(config.d_ff, config.d_model)
 
-    def forward(self, states: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+    def forward(self, states: Float[Tensor, "*B T D"]) -> Float[Tensor, "*B T D"]:
         """Apply equation 2 to each position."""
         inner = functional.relu(self.inner(states))
         if self.dropout:
@@ -72,10 +72,10 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(config)
         self.feed_forward_residual = Residual(config)
 
-    def forward(self, states: Float[Tensor, "B S D"], bias: Float[Tensor, "B 1 1 S"]) -> Float[Tensor, "B S D"]:
-        """Encode one layer further; `bias` hides padding."""
+    def forward(self, states: Float[Tensor, "*B S D"], layout: Layout) -> Float[Tensor, "*B S D"]:
+        """Encode one layer further; a position sees its whole sentence."""
         around = self.self_attention_residual
-        states = around.after(states, self.self_attention.over_itself(around.before(states), bias))
+        states = around.after(states, self.self_attention.over_itself(around.before(states), layout))
         around = self.feed_forward_residual
         return around.after(states, self.feed_forward(around.before(states)))
 
@@ -95,15 +95,15 @@ class DecoderLayer(nn.Module):
 
     def forward(
         self,
-        states: Float[Tensor, "B T D"],
-        memory: Float[Tensor, "B S D"],
-        bias: Float[Tensor, "1 1 T T"],
-        memory_bias: Float[Tensor, "B 1 1 S"],
-    ) -> Float[Tensor, "B T D"]:
-        """Decode one layer further; `bias` hides the future, `memory_bias` the source's padding."""
+        states: Float[Tensor, "*B T D"],
+        memory: Float[Tensor, "*B S D"],
+        layout: Layout,
+        memory_layout: Layout,
+    ) -> Float[Tensor, "*B T D"]:
+        """Decode one layer further; a position sees those up to its own, and the whole source."""
         around = self.self_attention_residual
-        states = around.after(states, self.self_attention.over_itself(around.before(states), bias))
+        states = around.after(states, self.self_attention.over_itself(around.before(states), layout))
         around = self.cross_attention_residual
-        states = around.after(states, self.cross_attention.over_memory(around.before(states), memory, memory_bias))
+        states = around.after(states, self.cross_attention.over_memory(around.before(states), memory, memory_layout))
         around = self.feed_forward_residual
         return around.after(states, self.feed_forward(around.before(states)))

@@ -8,9 +8,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmt_cli.config import ModelConfig
-from nmt_cli.model.attention import hide
+from nmt_cli.model.attention import Layout, Padded, hide
 from nmt_cli.model.embedding import N_TARGET_SPACES, Embedding, Positions
 from nmt_cli.model.layers import DecoderLayer, EncoderLayer
+from nmt_cli.model.packing import Kernel, Packed, Tokens
 from nmt_cli.subwords.segmenter import PAD
 
 
@@ -39,17 +40,22 @@ class Transformer(nn.Module):
         """Return the decoder's states, which `logits` projects to the vocabulary."""
         return self.decode(target_in, self.encode(source), source != PAD)
 
+    def forward_packed(self, source: Tokens, target_in: Tokens, kernel: Kernel) -> Float[Tensor, "N D"]:
+        """Return the decoder's states of pairs that lie end to end: the same function, without any padding."""
+        states = self.source_embedding(source.ids)
+        states = self._enter_encoder(states, self.source_positions.at(source.places, source.spans.longest, states))
+        memory = self._run_encoder(states, Packed(source.spans, source.spans, causal=False, kernel=kernel))
+        states = self.target_embedding(target_in.ids)
+        positions = self.target_positions.at(target_in.places, target_in.spans.longest, states)
+        past = Packed(target_in.spans, target_in.spans, causal=True, kernel=kernel)
+        sources = Packed(target_in.spans, source.spans, causal=False, kernel=kernel)
+        return self._run_decoder(self._drop(states + positions), memory, past, sources)
+
     def encode(self, source: Int[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
         """Return the memory of padded sources."""
         states = self.source_embedding(source)
-        if self.target_space is not None:
-            states = states + self.target_space[0]
-        states = self._drop(states + self.source_positions(0, source.size(1), states))
-        bias = hide((source != PAD)[:, None, None, :], states.dtype)
-        for layer in self.encoder_layers:
-            states = layer(states, bias)
-        encoded: Tensor = self.encoder_norm(states)
-        return encoded
+        states = self._enter_encoder(states, self.source_positions(0, source.size(1), states))
+        return self._run_encoder(states, Padded(hide((source != PAD)[:, None, None, :], states.dtype)))
 
     def decode(
         self, target_in: Int[Tensor, "B T"], memory: Float[Tensor, "B S D"], source_visible: Bool[Tensor, "B S"]
@@ -58,12 +64,9 @@ class Transformer(nn.Module):
         length = target_in.size(1)
         states = self.embed_target(target_in, first=0)
         past = torch.ones(length, length, dtype=torch.bool, device=target_in.device).tril()
-        bias = hide(past[None, None], states.dtype)
-        memory_bias = hide(source_visible[:, None, None, :], states.dtype)
-        for layer in self.decoder_layers:
-            states = layer(states, memory, bias, memory_bias)
-        decoded: Tensor = self.decoder_norm(states)
-        return decoded
+        layout = Padded(hide(past[None, None], states.dtype))
+        memory_layout = Padded(hide(source_visible[:, None, None, :], states.dtype))
+        return self._run_decoder(states, memory, layout, memory_layout)
 
     def embed_target(self, target_in: Int[Tensor, "B T"], *, first: int) -> Float[Tensor, "B T D"]:
         """Return the decoder's input for target positions from `first` on."""
@@ -73,6 +76,25 @@ class Transformer(nn.Module):
     def logits(self, states: Float[Tensor, "*shape D"]) -> Float[Tensor, "*shape V"]:
         """Project states to the vocabulary, without bias (section 3.4)."""
         return functional.linear(states, self.output.weight)
+
+    def _enter_encoder(self, embedded: Float[Tensor, "*B S D"], positions: Float[Tensor, "S D"]) -> Tensor:
+        if self.target_space is not None:
+            embedded = embedded + self.target_space[0]
+        return self._drop(embedded + positions)
+
+    def _run_encoder(self, states: Float[Tensor, "*B S D"], layout: Layout) -> Float[Tensor, "*B S D"]:
+        for layer in self.encoder_layers:
+            states = layer(states, layout)
+        encoded: Tensor = self.encoder_norm(states)
+        return encoded
+
+    def _run_decoder(
+        self, states: Float[Tensor, "*B T D"], memory: Float[Tensor, "*B S D"], layout: Layout, memory_layout: Layout
+    ) -> Float[Tensor, "*B T D"]:
+        for layer in self.decoder_layers:
+            states = layer(states, memory, layout, memory_layout)
+        decoded: Tensor = self.decoder_norm(states)
+        return decoded
 
     def _drop(self, states: Tensor) -> Tensor:
         return functional.dropout(states, self.config.dropout, training=self.training)

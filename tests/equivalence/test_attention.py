@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmt_cli.model.attention import MultiHeadAttention, attend, hide
+from nmt_cli.model.attention import MultiHeadAttention, Padded, attend, hide
 
 
 def bias_of(kind: str) -> Tensor:
@@ -79,8 +79,9 @@ def test_many_heads_equal_one_head_after_the_other(over_memory: bool, d_k: int, 
     states, memory = torch.randn(5, 12).double(), torch.randn(6, 12).double()
     if over_memory:
         visible = [[True, True, False, True, False, True]] * 5
-        found = module.over_memory(states[None], memory[None], hide(torch.tensor(visible)[None, None], torch.float64))
+        layout = Padded(hide(torch.tensor(visible)[None, None], torch.float64))
+        found = module.over_memory(states[None], memory[None], layout)
     else:
         memory, visible = states, [[key <= query for key in range(5)] for query in range(5)]
-        found = module.over_itself(states[None], hide(torch.tensor(visible)[None, None], torch.float64))
+        found = module.over_itself(states[None], Padded(hide(torch.tensor(visible)[None, None], torch.float64)))
     assert torch.allclose(found[0], attention_by_loops(module, states, memory, visible), rtol=0, atol=1e-12)

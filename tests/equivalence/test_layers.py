@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt_cli.config import ModelConfig
-from nmt_cli.model.attention import MultiHeadAttention, hide
+from nmt_cli.model.attention import MultiHeadAttention, Padded, hide
 from nmt_cli.model.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
 from nmt_cli.model.transformer import Transformer
 
@@ -83,7 +83,7 @@ def test_an_encoder_layer_equals_torchs(norm: str, *, bias: bool) -> None:
     layer = EncoderLayer(config(norm, bias=bias)).double()
     randomise(layer)
     states = torch.randn(3, 6, D).double()
-    ours = layer(states, hide(SOURCE_VISIBLE[:, None, None, :], torch.float64))
+    ours = layer(states, Padded(hide(SOURCE_VISIBLE[:, None, None, :], torch.float64)))
     theirs = torchs(layer, norm)(states, src_key_padding_mask=~SOURCE_VISIBLE)
     assert torch.allclose(ours[SOURCE_VISIBLE], theirs[SOURCE_VISIBLE], rtol=0, atol=1e-12)
 
@@ -96,8 +96,8 @@ def test_a_decoder_layer_equals_torchs(norm: str, *, bias: bool) -> None:
     ours = layer(
         states,
         memory,
-        hide(causal(5)[None, None], torch.float64),
-        hide(SOURCE_VISIBLE[:, None, None, :], torch.float64),
+        Padded(hide(causal(5)[None, None], torch.float64)),
+        Padded(hide(SOURCE_VISIBLE[:, None, None, :], torch.float64)),
     )
     theirs = torchs(layer, norm)(states, memory, tgt_mask=~causal(5), memory_key_padding_mask=~SOURCE_VISIBLE)
     assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)

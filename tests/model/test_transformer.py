@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from nmt_cli.errors import ModelError
-from nmt_cli.model.attention import attend
+from nmt_cli.model.attention import Padded, attend
 from nmt_cli.model.load import fill
 from nmt_cli.model.transformer import Transformer
 
@@ -85,11 +85,11 @@ def test_each_dropout_acts_in_training_only(small_model: MakeModel, place: str) 
 def test_the_papers_dropout_touches_sums_and_sublayer_outputs_and_nothing_else(small_model: MakeModel) -> None:
     model = small_model(dropout=0.5, norm="pre")
     layer = model.encoder_layers[0]
-    states, bias = torch.randn(2, 4, 16), torch.zeros(2, 1, 1, 4)
-    before = layer.self_attention.over_itself(states, bias), layer.feed_forward(states)
+    states, layout = torch.randn(2, 4, 16), Padded(torch.zeros(2, 1, 1, 4))
+    before = layer.self_attention.over_itself(states, layout), layer.feed_forward(states)
     embedded = model.embed_target(TARGET_IN, first=0)
     model.train()
-    assert torch.equal(layer.self_attention.over_itself(states, bias), before[0])
+    assert torch.equal(layer.self_attention.over_itself(states, layout), before[0])
     assert torch.equal(layer.feed_forward(states), before[1])
     for dropped, whole in (
         (model.embed_target(TARGET_IN, first=0), embedded),
