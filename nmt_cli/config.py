@@ -248,6 +248,13 @@ class MachineConfig(Section):
         json_schema_extra=MAY_CHANGE,
     )
     compile: bool = Field(default=False, description="compile the layers (torch.compile)", json_schema_extra=MAY_CHANGE)
+    sustained_tflops: float | None = Field(
+        default=None,
+        gt=0,
+        description="rate of one device (GPU or CPU core) in TFLOP/s, for the cost as the paper counts it, training "
+        "time x devices x rate (6.1: K80 2.8, K40 3.7, M40 6.0, P100 9.5); default: that cost is left out",
+        json_schema_extra=MAY_CHANGE,
+    )
     tensorboard: bool = Field(
         default=False, description="curves for TensorBoard too, in the run's tensorboard/", json_schema_extra=MAY_CHANGE
     )

@@ -16,8 +16,19 @@ from nmt_cli.corpora.text_steps import undo
 from nmt_cli.decoding.engine import TorchEngine
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.scoring.bleu import BleuResult, sacrebleu_bleu
+from nmt_cli.scoring.chrf_ter import chrf
+from nmt_cli.scoring.result import MetricResult
 from nmt_cli.subwords.segmenter import Segmenter
 from nmt_cli.training.gradient import batch_loss
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A pair of the validation split, and what the model makes of it."""
+
+    source: str
+    reference: str
+    hypothesis: str
 
 
 @dataclass(frozen=True)
@@ -30,7 +41,10 @@ class ValidationResult:
     """Mean over target tokens, in nats, without smoothing."""
     target_tokens: int
     bleu: BleuResult
+    chrf: MetricResult
     hypotheses: list[str]
+    samples: list[Sample]
+    """The same pairs each time: the first, the middle and the last of the split."""
 
     @property
     def perplexity(self) -> float:
@@ -43,6 +57,8 @@ class ValidationResult:
         return {
             "validation_bleu": self.bleu.score,
             "validation_bleu_signature": self.bleu.signature,
+            "validation_chrf": self.chrf.score,
+            "validation_chrf_signature": self.chrf.signature,
             "validation_loss_nats": self.smoothed_loss,
             "validation_perplexity": self.perplexity,
         }
@@ -60,6 +76,7 @@ class Validator:
         self._segmenter = Segmenter.load(pieces.subwords_of("target"))
         targets = self._corpus.target
         self.references = [self._to_text(targets.sentence(i)[:-1].tolist()) for i in range(len(self._corpus))]
+        self._sample_sources = self._source_texts(pieces, sample_places(len(self._corpus)))
 
     def validate(self, model: Transformer) -> ValidationResult:
         """Return loss and BLEU of the model as it stands; its mode is left as it was."""
@@ -69,7 +86,18 @@ class Validator:
         hypotheses = self._translate(model)
         model.train(was_training)
         bleu = sacrebleu_bleu(hypotheses, self.references, target_language=self._language)
-        return ValidationResult(smoothed / tokens, plain / tokens, tokens, bleu, hypotheses)
+        return ValidationResult(
+            smoothed_loss=smoothed / tokens,
+            plain_loss=plain / tokens,
+            target_tokens=tokens,
+            bleu=bleu,
+            chrf=chrf(hypotheses, self.references),
+            hypotheses=hypotheses,
+            samples=[
+                Sample(source, self.references[place], hypotheses[place])
+                for place, source in self._sample_sources.items()
+            ],
+        )
 
     def _loss(self, model: Transformer) -> tuple[float, float, int]:
         corpus, training = self._corpus, self._settings.training
@@ -92,6 +120,16 @@ class Validator:
 
     def _to_text(self, ids: list[int]) -> str:
         return undo(self._segmenter.decode(ids), self._text, self._language)
+
+    def _source_texts(self, pieces: PiecesFolder, places: list[int]) -> dict[int, str]:
+        language, segmenter = str(pieces.manifest["source_language"]), Segmenter.load(pieces.subwords_of("source"))
+        source = self._corpus.source
+        return {i: undo(segmenter.decode(source.sentence(i)[:-1].tolist()), self._text, language) for i in places}
+
+
+def sample_places(n_pairs: int) -> list[int]:
+    """Return the places of the pairs that are shown: first, middle and last."""
+    return sorted({0, n_pairs // 2, n_pairs - 1})
 
 
 def _batches_by_length(corpus: EncodedCorpus, *, micro_batch_tokens: int) -> list[Indices]:

@@ -68,7 +68,11 @@ def test_logged_bleu_is_that_of_the_redecoded_checkpoint_and_loss_covers_every_p
         metric = sacrebleu.BLEU()
         assert record["validation_bleu"] == pytest.approx(metric.corpus_score(hypotheses, [references]).score, abs=0.01)
         assert record["validation_bleu_signature"] == str(metric.get_signature())
-        assert folder.description.scores["validation_bleu"] == record["validation_bleu"]
+        chrf = sacrebleu.CHRF()
+        assert record["validation_chrf"] == pytest.approx(chrf.corpus_score(hypotheses, [references]).score, abs=0.01)
+        assert record["validation_chrf_signature"] == str(chrf.get_signature())
+        for name in ("validation_bleu", "validation_chrf", "validation_chrf_signature"):
+            assert folder.description.scores[name] == record[name]
         assert record["validation_tokens"] == sum(len(valid.target.sentence(pair)) for pair in range(13))
         assert record["validation_loss_nats"] == pytest.approx(loss_by_hand(folder, valid), rel=1e-5)
     assert toy.metrics(run, "validation")[-1]["validation_bleu"] > 1
@@ -112,7 +116,9 @@ def test_thirteen_pairs_are_trained_on_and_the_log_says_how_many_an_epoch_uses(
 
 def result(*, bleu: float, loss: float) -> ValidationResult:
     score = cast("BleuResult", SimpleNamespace(score=bleu, signature="made up"))
-    return ValidationResult(smoothed_loss=loss, plain_loss=loss, target_tokens=1, bleu=score, hypotheses=[])
+    return ValidationResult(
+        smoothed_loss=loss, plain_loss=loss, target_tokens=1, bleu=score, chrf=score, hypotheses=[], samples=[]
+    )
 
 
 def config(**changes: object) -> TrainingConfig:
