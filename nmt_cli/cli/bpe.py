@@ -19,7 +19,7 @@ def bpe(
     ] = None,
     algorithm: Annotated[str | None, typer.Option(help="bpe or unigram. [default: bpe]", show_default=False)] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Encode with the subwords of this model; nothing is learned.")
+        Path | None, typer.Option(help="Encode with the subwords of this model or encoded corpus; nothing is learned.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write. Default: DATA/pieces.")] = None,
     assignments: Annotated[
@@ -37,7 +37,7 @@ def bpe(
     from nmt_cli.subwords.encoding import encode_corpus
 
     if (vocab_size is None) == (model is None):
-        raise UsageError("give either --vocab-size, to learn subwords, or --model, to use those of a model")
+        raise UsageError("give either --vocab-size, to learn subwords, or --model, to use those of a model or corpus")
     if model is not None and (separate or target_vocab_size is not None or algorithm or assignments):
         raise UsageError(
             f"--model {model}: its subwords are used as they are; "

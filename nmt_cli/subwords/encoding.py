@@ -20,15 +20,16 @@ import numpy as np
 
 from nmt_cli.config import SubwordConfig
 from nmt_cli.corpora.data_folder import DataFolder
-from nmt_cli.errors import DataError
+from nmt_cli.errors import DataError, ModelError
 from nmt_cli.files import (
     new_directory,
     open_for_reading,
+    read_json,
     read_records,
     sha256_of_file,
 )
 from nmt_cli.model_folder import JOINT_SUBWORDS, SEPARATE_SUBWORDS, open_model_folder, subword_files
-from nmt_cli.sealed import write_sealed
+from nmt_cli.sealed import is_sealed, verify_file, write_sealed
 from nmt_cli.subwords.learning import learn_subwords, sample_lines
 from nmt_cli.subwords.segmenter import END, Segmenter
 
@@ -54,14 +55,16 @@ def encode_corpus(
 ) -> EncodingReport:
     """Write the pieces folder of a data folder, with subwords learned by `config` or those of `model`.
 
+    `model` is a model folder, a folder of pieces, or a data folder with pieces in it.
+
     Raises:
         DataError: nothing to learn from, or too small a vocabulary.
-        ModelError: `model` is no good model folder.
+        ModelError: `model` is no good folder of these kinds.
         UsageError: `out` may not be replaced.
     """
     with new_directory(out, manifest=MANIFEST, kind=KIND, force=force) as scratch:
         if model is not None:
-            for name, path in subword_files(open_model_folder(model)).items():
+            for name, path in _subwords_of(model).items():
                 shutil.copyfile(path, scratch / name)
         elif config is not None:
             _learn(data, scratch, config)
@@ -87,6 +90,20 @@ def encode_corpus(
         }
         write_sealed(scratch / MANIFEST, values)
     return report
+
+
+def _subwords_of(model: Path) -> dict[str, Path]:
+    """Return the subword files of a model, or of an encoded corpus, by name."""
+    folder = model / KIND if (model / KIND / MANIFEST).is_file() else model
+    manifest = read_json(folder / MANIFEST, error=ModelError) if (folder / MANIFEST).is_file() else {}
+    if manifest.get("kind") != KIND:
+        return subword_files(open_model_folder(model))
+    subwords, files = manifest.get("subwords"), manifest.get("files")
+    if not is_sealed(folder / MANIFEST, manifest) or not isinstance(subwords, dict) or not isinstance(files, dict):
+        raise ModelError(f"{folder / MANIFEST}: damaged or edited: its digest is not that of its fields")
+    for name in subwords.values():
+        verify_file(folder / name, files.get(name), manifest=MANIFEST, error=ModelError)
+    return {name: folder / name for name in subwords.values()}
 
 
 def _learn(data: DataFolder, scratch: Path, config: SubwordConfig) -> None:
