@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 import sys
 import time
 from datetime import datetime
@@ -10,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -71,7 +73,7 @@ class RunLog:
 
 
 class Meter:
-    """Loss and speed since the last report."""
+    """Loss and speed since the last report; of the whole update, whatever number of processes shared it."""
 
     def __init__(self) -> None:
         """Start counting now."""
@@ -82,7 +84,7 @@ class Meter:
         self.plain = self.smoothed = 0.0
         self.loss_tokens = 0
         """Target tokens behind the two losses, which skipped updates have no part in."""
-        self.source_tokens = self.target_tokens = self.positions = self.updates = 0
+        self.source_tokens = self.target_tokens = self.positions = self.updates = self.model_flops = 0
         self.started = time.perf_counter()
 
     def leave_out_since(self, moment: float) -> None:
@@ -93,6 +95,22 @@ class Meter:
     def seconds(self) -> float:
         """Time since the start of counting."""
         return time.perf_counter() - self.started
+
+
+def peak_memory(device: torch.device, status: Path = Path("/proc/self/status")) -> int:
+    """Return the most bytes that this process has held so far: of the GPU, or, on a CPU, resident.
+
+    Linux keeps the resident peak of a process apart; elsewhere that of `getrusage` may be its parent's.
+    """
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    with contextlib.suppress(OSError):
+        for line in status.read_text(encoding="utf-8").splitlines():
+            name, _, value = line.partition(":")
+            if name == "VmHWM":
+                return int(value.split()[0]) * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def duration(seconds: float) -> str:
