@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ from nmt_cli.batches.plan import Indices
 from nmt_cli.batches.training_data import TrainingData
 from nmt_cli.config import TrainingConfig
 from nmt_cli.errors import UsageError
-from nmt_cli.subwords.sampling import cut_anew, drawn_from
+from nmt_cli.subwords.sampling import Drops, WordCutter
 from nmt_cli.subwords.segmenter import END, Segmenter
 
 
@@ -21,8 +20,8 @@ from nmt_cli.subwords.segmenter import END, Segmenter
 class SubwordSampler:
     """What cuts the sentences of each update anew."""
 
-    source: Segmenter
-    target: Segmenter
+    source: WordCutter
+    target: WordCutter
     dropout: float
     seed: int
     max_length: int
@@ -32,18 +31,15 @@ class SubwordSampler:
 
         Every rank gets the same. A side that would be longer than `max_length` stays as it is stored.
         """
-
-        def draw() -> EncodedCorpus:
-            return EncodedCorpus(
-                self._cut(corpus.source, pairs, self.source), self._cut(corpus.target, pairs, self.target)
-            )
-
-        sampled = drawn_from(_seed_of_step(self.seed, step), draw)
+        drops = Drops(self.dropout, seed=[self.seed, step])
+        sampled = EncodedCorpus(
+            self._cut(corpus.source, pairs, self.source, drops), self._cut(corpus.target, pairs, self.target, drops)
+        )
         return sampled, np.lexsort((sampled.source.lengths, sampled.target.lengths))
 
-    def _cut(self, side: Side, pairs: Indices, segmenter: Segmenter) -> EncodedSide:
+    def _cut(self, side: Side, pairs: Indices, cutter: WordCutter, drops: Drops) -> EncodedSide:
         stored = [side.sentence(int(pair))[:-1].tolist() for pair in pairs]
-        cuts = cut_anew(segmenter, stored, dropout=self.dropout)
+        cuts = [cutter.cut(ids, drops) for ids in stored]
         most = self.max_length - 1
         kept = [cut if len(cut) <= most else before for cut, before in zip(cuts, stored, strict=True)]
         return in_memory([[*ids, END] for ids in kept])
@@ -64,16 +60,14 @@ def subword_sampler(data: TrainingData, config: TrainingConfig) -> SubwordSample
     """
     if not config.bpe_dropout:
         return None
-    source, target = Segmenter.load(data.subwords_of("source")), Segmenter.load(data.subwords_of("target"))
-    for segmenter, side in ((source, "source"), (target, "target")):
+    cutters = {}
+    for path in {data.subwords_of("source"), data.subwords_of("target")}:
+        segmenter = Segmenter.load(path)
         if not segmenter.is_bpe:
             raise UsageError(
-                f"training.bpe_dropout is {config.bpe_dropout}, but {data.subwords_of(side)} is no BPE model, and has "
-                "no merges to leave out; set training.bpe_dropout=0, or encode with nmt bpe --algorithm bpe"
+                f"training.bpe_dropout is {config.bpe_dropout}, but {path} is no BPE model, and has no merges to leave "
+                "out; set training.bpe_dropout=0, or encode with nmt bpe --algorithm bpe"
             )
+        cutters[path] = WordCutter(segmenter)
+    source, target = (cutters[data.subwords_of(side)] for side in ("source", "target"))
     return SubwordSampler(source, target, config.bpe_dropout, config.seed, config.max_length)
-
-
-def _seed_of_step(seed: int, step: int) -> int:
-    digest = hashlib.sha256(f"subwords/{seed}/{step}".encode()).digest()
-    return int.from_bytes(digest[:4], "big")

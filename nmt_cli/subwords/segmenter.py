@@ -58,9 +58,9 @@ class Segmenter:
 
     @property
     def is_bpe(self) -> bool:
-        """Whether pieces are made by merges, which `encode_sampled` can leave out."""
+        """Whether pieces are made by merges, in the order of `merge_ranks`."""
         try:
-            self.encode_sampled("a", dropout=0.5)
+            self._processor.encode("a", enable_sampling=True, alpha=0.5, nbest_size=-1)
         except RuntimeError:  # a model of words or of characters
             return False
         try:
@@ -69,14 +69,20 @@ class Segmenter:
             return True
         return False  # a unigram model, which ranks whole cuts
 
-    def encode_sampled(self, line: str, *, dropout: float) -> list[int]:
-        """Return the ids of a line, each merge left out with a probability (BPE-dropout, arXiv 1910.13267).
+    def merge_ranks(self) -> dict[str, float]:
+        """Return the pieces of a BPE model that two others make; of those that can be made, the lowest comes first."""
+        names = self.pieces(range(self.vocab_size))
+        return {
+            name: -float(self._processor.get_score(place))
+            for place, name in enumerate(names)
+            if len(name) > 1 and self.is_text(place)
+        }
 
-        Draws come from SentencePiece's generator of this thread; see `sampling.drawn_from`.
-        """
-        text, stand_in = self._hide_space_marks(line)
-        ids: list[int] = self._processor.encode(text, enable_sampling=True, alpha=dropout, nbest_size=-1)
-        return ids if stand_in is None else self._show_space_marks(ids, stand_in)
+    def is_text(self, piece: int) -> bool:
+        """Tell a piece that spells text from control symbols, bytes and those that are not used."""
+        processor = self._processor
+        others = (processor.is_control, processor.is_unknown, processor.is_byte, processor.is_unused)
+        return not any(is_other(piece) for is_other in others)
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids; control symbols have none, bytes that are no UTF-8 read as U+FFFD."""
