@@ -8,7 +8,9 @@ from typing import Protocol, runtime_checkable
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.nn import functional
+
+from nmt_cli.model.dropout import dropout as drop
+from nmt_cli.model.projection import Linear
 
 
 def attend(
@@ -26,7 +28,7 @@ def attend(
     scores = torch.matmul(query * query.size(-1) ** -0.5, key.transpose(-2, -1)) + bias
     weights = torch.softmax(scores, dim=-1)
     if dropout:
-        weights = functional.dropout(weights, dropout)
+        weights = drop(weights, dropout)
     return torch.matmul(weights, value)
 
 
@@ -85,11 +87,11 @@ class MultiHeadAttention(nn.Module):
         self.is_over_memory = over_memory
         keys_values = n_heads * (d_k + d_v)
         if over_memory:
-            self.query = nn.Linear(d_model, n_heads * d_k, bias=bias)
-            self.key_value = nn.Linear(d_model, keys_values, bias=bias)
+            self.query = Linear(d_model, n_heads * d_k, bias=bias)
+            self.key_value = Linear(d_model, keys_values, bias=bias)
         else:
-            self.query_key_value = nn.Linear(d_model, n_heads * d_k + keys_values, bias=bias)
-        self.output = nn.Linear(n_heads * d_v, d_model, bias=bias)
+            self.query_key_value = Linear(d_model, n_heads * d_k + keys_values, bias=bias)
+        self.output = Linear(n_heads * d_v, d_model, bias=bias)
 
     def over_itself(self, states: Float[Tensor, "*B T D"], layout: Layout) -> Float[Tensor, "*B T D"]:
         """Self-attention."""

@@ -8,6 +8,8 @@ from torch.nn import functional
 
 from nmt_cli.config import ModelConfig
 from nmt_cli.model.attention import Layout, MultiHeadAttention
+from nmt_cli.model.dropout import dropout
+from nmt_cli.model.projection import LayerNorm, Linear
 
 
 class Residual(nn.Module):
@@ -18,7 +20,7 @@ class Residual(nn.Module):
         super().__init__()
         self.pre_norm = config.norm == "pre"
         self.dropout = config.dropout
-        self.norm = nn.LayerNorm(config.d_model, eps=config.layer_norm_epsilon)
+        self.norm = LayerNorm(config.d_model, eps=config.layer_norm_epsilon)
 
     def before(self, states: Float[Tensor, "*B T D"]) -> Float[Tensor, "*B T D"]:
         """Return what the sublayer sees."""
@@ -26,7 +28,7 @@ class Residual(nn.Module):
 
     def after(self, states: Float[Tensor, "*B T D"], change: Float[Tensor, "*B T D"]) -> Float[Tensor, "*B T D"]:
         """Return the states with what the sublayer adds."""
-        changed = states + functional.dropout(change, self.dropout, training=self.training)
+        changed = states + dropout(change, self.dropout, training=self.training)
         return changed if self.pre_norm else self.norm(changed)
 
 
@@ -37,14 +39,14 @@ class FeedForward(nn.Module):
         """Make both matrices."""
         super().__init__()
         self.dropout = config.ffn_dropout
-        self.inner = nn.Linear(config.d_model, config.d_ff)
-        self.outer = nn.Linear(config.d_ff, config.d_model)
+        self.inner = Linear(config.d_model, config.d_ff)
+        self.outer = Linear(config.d_ff, config.d_model)
 
     def forward(self, states: Float[Tensor, "*B T D"]) -> Float[Tensor, "*B T D"]:
         """Apply equation 2 to each position."""
         inner = functional.relu(self.inner(states))
         if self.dropout:
-            inner = functional.dropout(inner, self.dropout, training=self.training)
+            inner = dropout(inner, self.dropout, training=self.training)
         outer: Tensor = self.outer(inner)
         return outer
 

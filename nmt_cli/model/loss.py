@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-ROWS_AT_A_TIME = 128
+ROWS_AT_A_TIME = 256
 """Positions whose logits exist at the same time; few enough to stay in the cache of a CPU."""
 
 
@@ -28,7 +28,8 @@ def summed_loss(
 
     The target distribution has 1 - smoothing on the gold symbol and smoothing / (V - 1) on each other
     symbol. The gradient is worked out with the value, so that the logits of all positions never exist
-    at the same time.
+    at the same time. Products are taken in the precision of the states, everything else in that of
+    the output matrix.
     """
     # Within the function requires_grad stays true under no_grad, and gradients are always off.
     needs_gradient = torch.is_grad_enabled() and (states.requires_grad or output.requires_grad)
@@ -52,20 +53,24 @@ class _SummedLoss(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         other = smoothing / (output.size(0) - 1)
         at_gold = 1 - smoothing - other
+        rounded_states, rounded_output = states, output.to(states.dtype)
+        states = states.to(output.dtype)
         states_gradient = torch.empty_like(states) if needs_gradient else None
         output_gradient = torch.zeros_like(output) if needs_gradient else None
         normalisers = states.new_empty(len(states))
-        buffer = states.new_empty(min(ROWS_AT_A_TIME, len(states)), output.size(0))
-        for first in range(0, len(states), ROWS_AT_A_TIME):
-            rows = slice(first, first + ROWS_AT_A_TIME)
-            some_states = states[rows]
-            logits = torch.mm(some_states, output.T, out=buffer[: len(some_states)])
+        n_rows = ROWS_AT_A_TIME
+        buffer = states.new_empty(min(n_rows, len(states)), output.size(0))
+        for first in range(0, len(states), n_rows):
+            rows = slice(first, first + n_rows)
+            some_states = rounded_states[rows]
+            logits = _multiply(some_states, rounded_output.T, out=buffer[: len(some_states)])
             largest = logits.amax(dim=1)
             probabilities = torch.softmax(logits, dim=1, out=logits)
             normalisers[rows] = largest - probabilities.amax(dim=1).log()
             if states_gradient is not None and output_gradient is not None:
-                torch.mm(probabilities, output, out=states_gradient[rows])
-                output_gradient.addmm_(probabilities.T, some_states)
+                rounded = probabilities.to(some_states.dtype)
+                _multiply(rounded, rounded_output, out=states_gradient[rows])
+                output_gradient += rounded.T @ some_states
         gold_rows = output.index_select(0, gold)
         output_sum = output.sum(dim=0)
         plain = (normalisers - (states * gold_rows).sum(dim=1)).sum()
@@ -73,6 +78,8 @@ class _SummedLoss(torch.autograd.Function):
         if states_gradient is not None and output_gradient is not None:
             states_gradient.sub_(gold_rows, alpha=at_gold).sub_(output_sum, alpha=other)
             output_gradient.index_add_(0, gold, states, alpha=-at_gold).sub_(states.sum(dim=0), alpha=other)
+        if states_gradient is not None:
+            states_gradient = states_gradient.to(rounded_states.dtype)
         ctx.save_for_backward(states_gradient, output_gradient)
         ctx.mark_non_differentiable(plain)
         return at_gold * plain + other * all_plain, plain
@@ -81,3 +88,8 @@ class _SummedLoss(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:  # noqa: ANN401
         states_gradient, output_gradient = ctx.saved_tensors
         return states_gradient * gradients[0], output_gradient * gradients[0], None, None, None
+
+
+def _multiply(left: Tensor, right: Tensor, *, out: Tensor) -> Tensor:
+    """Return left x right in `out`, which may be of a higher precision."""
+    return torch.mm(left, right, out=out) if left.dtype == out.dtype else out.copy_(left @ right)

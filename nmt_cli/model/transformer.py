@@ -9,9 +9,11 @@ from torch.nn import functional
 
 from nmt_cli.config import ModelConfig
 from nmt_cli.model.attention import Layout, Padded, hide
+from nmt_cli.model.dropout import dropout
 from nmt_cli.model.embedding import N_TARGET_SPACES, Embedding, Positions
 from nmt_cli.model.layers import DecoderLayer, EncoderLayer
 from nmt_cli.model.packing import Kernel, Packed, Tokens
+from nmt_cli.model.projection import LayerNorm
 from nmt_cli.subwords.segmenter import PAD
 
 
@@ -35,6 +37,8 @@ class Transformer(nn.Module):
         self.encoder_layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
         self.decoder_layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
         self.encoder_norm, self.decoder_norm = _final_norm(config), _final_norm(config)
+        self.precision: torch.dtype | None = None
+        """Of the states between embeddings and loss, where it is not that of the parameters."""
 
     def forward(self, source: Int[Tensor, "B S"], target_in: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         """Return the decoder's states, which `logits` projects to the vocabulary."""
@@ -97,12 +101,13 @@ class Transformer(nn.Module):
         return decoded
 
     def _drop(self, states: Tensor) -> Tensor:
-        return functional.dropout(states, self.config.dropout, training=self.training)
+        states = states if self.precision is None else states.to(self.precision)
+        return dropout(states, self.config.dropout, training=self.training)
 
 
 def _final_norm(config: ModelConfig) -> nn.Module:
     """Return the norm at the end of a stack, which only the pre-norm form has."""
-    return nn.LayerNorm(config.d_model, eps=config.layer_norm_epsilon) if config.norm == "pre" else nn.Identity()
+    return LayerNorm(config.d_model, eps=config.layer_norm_epsilon) if config.norm == "pre" else nn.Identity()
 
 
 def parameter_count(model: nn.Module) -> int:
