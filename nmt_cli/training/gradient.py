@@ -10,12 +10,14 @@ import torch
 from torch import Tensor
 
 from nmt_cli.batches.corpus import EncodedCorpus
+from nmt_cli.batches.packing import pack
 from nmt_cli.batches.padding import Batch, pad_batch
 from nmt_cli.batches.plan import MICRO_BATCH_TOKENS, Indices, cut_update
 from nmt_cli.config import TrainingConfig
 from nmt_cli.model.flops import MultiplyAdds
 from nmt_cli.model.loss import SummedLoss, summed_loss
 from nmt_cli.model.transformer import Transformer
+from nmt_cli.training.packed_loss import kernel_for, packed_loss
 from nmt_cli.training.ranks import Ranks
 
 ONE_RANK = Ranks()
@@ -115,6 +117,9 @@ def accumulate_gradient(
 
 def batch_loss(model: Transformer, batch: Batch, *, smoothing: float) -> SummedLoss:
     """Return the loss summed over the real target tokens of a batch."""
+    kernel = kernel_for(model)
+    if kernel is not None:
+        return packed_loss(model, pack(batch), kernel, smoothing=smoothing)
     device = model.output.weight.device
     states = model(_tensor(batch.source, device), _tensor(batch.target_in, device))
     real = _tensor(np.flatnonzero(batch.target_out), device)

@@ -23,6 +23,7 @@ RUN = """
         from nmt_cli.config import ModelConfig
         from nmt_cli.model.initialisation import initialise
         from nmt_cli.model.loss import summed_loss
+        from nmt_cli.model.packing import Spans, Tokens, one_sentence_at_a_time
         from nmt_cli.model.transformer import Transformer
 
     config = ModelConfig.model_validate({
@@ -38,6 +39,10 @@ RUN = """
         assert model.logits(states[:, -1]).shape == (len(targets), model.output.weight.size(0))
         flat = states.flatten(0, 1)
         summed_loss(flat, model.output.weight, torch.ones(len(flat), dtype=torch.int64), smoothing=0.1)[0].backward()
+    source = Tokens(torch.tensor([5, 1, 8]), torch.tensor([0, 1, 0]), Spans(torch.tensor([0, 2, 3]).int(), 2))
+    target_in = Tokens(torch.tensor([0, 0, 13]), torch.tensor([0, 0, 1]), Spans(torch.tensor([0, 1, 3]).int(), 2))
+    if not config.attention_dropout:
+        assert model.forward_packed(source, target_in, one_sentence_at_a_time).shape == (3, 16)
 """
 
 
@@ -51,8 +56,14 @@ def test_every_shape_in_a_signature_is_the_shape_at_run_time(settings: str) -> N
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_checker_sees_a_wrong_shape() -> None:
-    wrong = RUN.replace("SETTINGS", "") + "    model.decode(target_in, model.encode(source)[:2], source != 0)\n"
-    done = checked(wrong)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "model.decode(targets, model.encode(sources)[:0], sources != 0)",
+        "model.forward_packed(source._replace(ids=source.ids[:2]), target_in, one_sentence_at_a_time)",
+    ],
+)
+def test_the_checker_sees_a_wrong_shape(wrong: str) -> None:
+    done = checked(RUN.replace("SETTINGS", "") + f"    {wrong}\n")
     assert done.returncode == 1
     assert "TypeCheckError" in done.stderr
