@@ -37,4 +37,5 @@ class Cost(NamedTuple):
 
 def scientific(number: float) -> str:
     """Return a large number as papers print it: 3.28e18."""
-    return f"{number:.2e}".replace("e+", "e")
+    digits, exponent = f"{number:.2e}".split("e")
+    return f"{digits}e{int(exponent)}"

@@ -152,8 +152,10 @@ class Reporter:
         best = "  best" if progress.best_step == progress.step else ""
         self._log.line(
             f"step {progress.step:,}: validation loss {result.smoothed_loss:.4f}  ppl {result.perplexity:.2f} over "
-            f"{len(result.hypotheses):,} pairs, {result.target_tokens:,} tokens  {result.bleu}  {result.chrf}{best}"
+            f"{len(result.hypotheses):,} pairs, {result.target_tokens:,} tokens{best}"
         )
+        self._log.line(f"  {result.bleu}")
+        self._log.line(f"  {result.chrf}")
         for number, sample in enumerate(result.samples, start=1):
             self._log.line(f"  {number} source      {shortened(sample.source)}")
             self._log.line(f"    reference   {shortened(sample.reference)}")

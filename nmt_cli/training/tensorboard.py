@@ -34,7 +34,7 @@ class Curves:
         from torch.utils.tensorboard import SummaryWriter
 
         with writing_to(self._folder):
-            self._writer = SummaryWriter(str(self._folder), purge_step=step + 1)  # type: ignore[no-untyped-call]
+            self._writer = SummaryWriter(str(self._folder), purge_step=step + 1)
 
     def add(self, record: dict[str, object]) -> None:
         """Write the finite numbers of a record, so that they can be seen at once."""
@@ -44,14 +44,14 @@ class Curves:
         with writing_to(self._folder):
             for name, value in record.items():
                 if name != "step" and isinstance(value, int | float) and math.isfinite(value):
-                    self._writer.add_scalar(f"{kind}/{name}", value, step)  # type: ignore[no-untyped-call]
-            self._writer.flush()  # type: ignore[no-untyped-call]
+                    self._writer.add_scalar(f"{kind}/{name}", value, step)
+            self._writer.flush()
 
     def close(self) -> None:
         """Write what is left."""
         if self._writer is not None:
             with writing_to(self._folder):
-                self._writer.close()  # type: ignore[no-untyped-call]
+                self._writer.close()
 
 
 @contextlib.contextmanager
