@@ -34,21 +34,36 @@ def train(
     ranks: Annotated[
         int | None, typer.Option(help="Processes that share each update. Default: one a core on a CPU.")
     ] = None,
+    gpus: Annotated[
+        int | None, typer.Option(help="GPUs of this machine, a process each. Default: one where there is one.")
+    ] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda. Default: machine.device, auto.")] = None,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Curves for TensorBoard too, in the run's tensorboard/.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Nothing on stderr; log.txt has it all.")] = False,
 ) -> None:
     """Train a Transformer; the same command again goes on where it stopped."""
     from nmt_cli.batches.corpus import the_only_corpus
     from nmt_cli.files import real_path
     from nmt_cli.settings_files import resolve
+    from nmt_cli.training.place import place_in_job
 
+    place = place_in_job()
+    if place is not None and place.rank:
+        from nmt_cli.training.worker import follow_job
+
+        follow_job(place, data)
     chosen = list(assignments or [])
     if max_steps is not None:
         chosen.append(f"training.max_steps={max_steps}")
+    chosen += given_gpus(gpus, ranks=ranks, device=device, torchrun=place is not None)
     if device is not None:
         chosen.append(f"machine.device={device}")
     if ranks is not None:
         chosen.append(f"machine.ranks={ranks}")
+    if tensorboard:
+        chosen.append("machine.tensorboard=true")
     if weights is not None:
         chosen.append(f"training.corpus_weights={as_numbers(weights)}")
     data = data or [the_only_corpus(Path("data"))]
@@ -59,7 +74,26 @@ def train(
 
     from nmt_cli.training.start import run_training
 
-    run_training(data, run, settings, quiet=quiet)
+    run_training(data, run, settings, quiet=quiet, place=place)
+
+
+def given_gpus(gpus: int | None, *, ranks: int | None, device: str | None, torchrun: bool) -> list[str]:
+    """Return the settings that --gpus stands for.
+
+    Raises:
+        UsageError: another option, or torchrun, says otherwise.
+    """
+    from nmt_cli.errors import UsageError
+
+    for option, number in (("--gpus", gpus), ("--ranks", ranks)):
+        if torchrun and number is not None:
+            raise UsageError(f"{option} {number}: torchrun says how many processes there are; leave {option} out")
+    if gpus is None:
+        return []
+    if ranks is not None or device not in {None, "cuda"}:
+        other = f"--ranks {ranks}" if ranks is not None else f"--device {device}"
+        raise UsageError(f"--gpus {gpus} and {other} contradict each other; a GPU has one process: give one of them")
+    return ["machine.device=cuda", f"machine.ranks={gpus}"]
 
 
 def as_numbers(text: str) -> list[float]:

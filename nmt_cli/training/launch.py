@@ -4,77 +4,121 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
+
+import torch
+from torch.distributed import FileStore  # type: ignore[attr-defined]
 
 from nmt_cli.errors import MachineError
-from nmt_cli.training.ranks import LostRankError, Ranks, join_ranks, leave_ranks
+from nmt_cli.training.joining import Terms, leading
+from nmt_cli.training.ranks import Ranks
+from nmt_cli.training.roll_call import RollCall
 
-SECONDS_TO_FALL = 10.0
-"""After a rank has died: time for this process to notice by itself, before it is ended."""
-SECONDS_TO_DIE = 2.0
-"""After a connection has broken: time for the rank at its other end to be known as dead."""
 LOOPBACK = {"linux": "lo", "darwin": "lo0"}
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class OtherRank:
+    """A rank that was started here, and what it wrote."""
+
+    def __init__(self, rank: int, process: subprocess.Popen[bytes], log: BinaryIO) -> None:
+        """Watch a process."""
+        self.rank, self.process, self._log = rank, process, log
+
+    def failure(self) -> str | None:
+        """Return how it ended, unless it lives, was told to end, or ended because another was lost to it."""
+        code = self.process.poll()
+        if code in {None, 0, MachineError.exit_code}:
+            return None
+        end = f"killed by {signal.Signals(-code).name}" if code and code < 0 else f"ended with exit code {code}"
+        size = os.fstat(self._log.fileno()).st_size
+        lines = os.pread(self._log.fileno(), 1000, max(size - 1000, 0)).decode(errors="replace").strip().splitlines()
+        return f"{end}, {lines[-1]}" if lines else end
+
+    def end(self) -> None:
+        """End it, asleep or not; it holds nothing that would need saving."""
+        self.process.kill()
+        self.process.wait()
+        self._log.close()
 
 
 @contextlib.contextmanager
-def ranks_on_this_machine(n_ranks: int, *, pieces: Sequence[Path], config: Path) -> Iterator[Ranks]:
+def ranks_on_this_machine(n_ranks: int, terms: Terms, *, device: torch.device) -> Iterator[Ranks]:
     """Give rank 0 of `n_ranks`; the others are started for the block and end with it.
 
     Raises:
-        MachineError: a rank died.
+        MachineError: a rank was lost, named with what is known of it.
     """
     if n_ranks == 1:
-        yield Ranks()
+        yield Ranks(device=device)
         return
     if sys.platform in LOOPBACK:
         os.environ["GLOO_SOCKET_IFNAME"] = LOOPBACK[sys.platform]
-    with tempfile.TemporaryDirectory(prefix="nmt-ranks-") as name:
-        folder = Path(name)
-        others: list[subprocess.Popen[bytes]] = []
-        done = threading.Event()
+        os.environ.setdefault("NCCL_SOCKET_IFNAME", f"={LOOPBACK[sys.platform]}")
+    others: list[OtherRank] = []
+
+    def ended() -> Mapping[int, str]:
+        failures = {other.rank: other.failure() for other in others}
+        return {rank: failure for rank, failure in failures.items() if failure}
+
+    ranks = Ranks(0, n_ranks, device=device)
+    with _meeting_place() as place:
         try:
             for rank in range(1, n_ranks):
-                others.append(_start(rank, n_ranks, folder, pieces, config))  # noqa: PERF401 - each to be ended
-            threading.Thread(target=_watch, args=(others, folder, done), daemon=True).start()
-            ranks = join_ranks(folder / "store", rank=0, world_size=n_ranks)
-            yield ranks
-            done.set()
-            leave_ranks(ranks)
-        except LostRankError as error:
-            raise MachineError(_obituary(others, folder, wait=SECONDS_TO_DIE) or str(error)) from error
+                others.append(_start(rank, n_ranks, place, terms.data))  # noqa: PERF401 - each to be ended
+            store = FileStore(place, n_ranks)
+            with leading(store, RollCall(store, ranks, ended=ended), ranks, terms):
+                yield ranks
         finally:
-            done.set()
-            _end(others)
+            for other in others:
+                other.end()
 
 
-def _start(rank: int, n_ranks: int, folder: Path, pieces: Sequence[Path], config: Path) -> subprocess.Popen[bytes]:
+@contextlib.contextmanager
+def _meeting_place() -> Iterator[str]:
+    """Give the path of a file for a store: without a name where there is such a thing, so that nothing can stay."""
+    if sys.platform == "linux" and Path("/proc/self/fd").is_dir():
+        descriptor = os.memfd_create("nmt-ranks", 0)
+        os.set_inheritable(descriptor, True)  # noqa: FBT003 - its only argument
+        try:
+            yield f"/proc/self/fd/{descriptor}"
+        finally:
+            os.close(descriptor)
+        return
+    with tempfile.TemporaryDirectory(prefix="nmt-ranks-") as folder:
+        yield f"{folder}/store"
+
+
+def _start(rank: int, n_ranks: int, place: str, data: Sequence[Path]) -> OtherRank:
     command = [sys.executable, "-m", "nmt_cli.training.worker"]
-    command += [str(rank), str(n_ranks), str(os.getpid()), str(folder / "store"), str(config), *map(str, pieces)]
+    command += [str(rank), str(n_ranks), str(os.getpid()), place, *map(str, data)]
+    descriptors = [int(Path(place).name)] if place.startswith("/proc/") else []
+    log = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the rank is ended
     try:
-        with (folder / f"rank-{rank}.log").open("wb") as log, _stop_signals_blocked():
-            return subprocess.Popen(  # noqa: S603 - this program itself
+        with _stop_signals_blocked():
+            process = subprocess.Popen(  # noqa: S603 - this program itself
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                pass_fds=descriptors,
                 env=os.environ | {"OMP_NUM_THREADS": "1"},
             )
     except OSError as error:
+        log.close()
         raise MachineError(f"training process {rank} cannot be started ({error.strerror}); try --ranks 1") from None
+    return OtherRank(rank, process, log)
 
 
 @contextlib.contextmanager
 def _stop_signals_blocked() -> Iterator[None]:
-    """Have a process that is started here never see Ctrl-C or SIGTERM, which often reach a whole group.
+    """Have a process that is started here never see Ctrl-C, SIGTERM or a hang-up, which often reach a whole group.
 
     Only the lead, which gets its own a moment later, decides what comes of them.
     """
@@ -83,41 +127,3 @@ def _stop_signals_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _watch(others: list[subprocess.Popen[bytes]], folder: Path, done: threading.Event) -> None:
-    """End this process when another rank has died and the main thread waits for it in vain."""
-    while not done.wait(0.2):
-        if any(other.poll() for other in others):
-            if done.wait(SECONDS_TO_FALL):
-                return
-            sys.stderr.write(f"nmt: {_obituary(others, folder)}\n")
-            sys.stderr.flush()
-            _end(others)
-            shutil.rmtree(folder, ignore_errors=True)
-            os._exit(MachineError.exit_code)
-
-
-def _obituary(others: list[subprocess.Popen[bytes]], folder: Path, *, wait: float = 0.0) -> str | None:
-    """Say which rank died and why, if one did: before those that ended because it was lost to them."""
-    deadline = time.monotonic() + wait
-    while True:
-        codes = {rank: other.poll() for rank, other in enumerate(others, start=1)}
-        dead = {rank: code for rank, code in codes.items() if code}  # 0: it was told to end
-        first = sorted(dead, key=lambda rank: (dead[rank] == MachineError.exit_code, rank))[:1]
-        if (first and dead[first[0]] != MachineError.exit_code) or time.monotonic() >= deadline:
-            break
-        time.sleep(0.05)
-    for rank in first:
-        lines = (folder / f"rank-{rank}.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        why = f": {lines[-1]}" if lines else ""
-        return f"training process {rank} ended with exit code {dead[rank]}{why}; the same command goes on"
-    return None
-
-
-def _end(others: list[subprocess.Popen[bytes]]) -> None:
-    """End the other ranks; they hold nothing that would need saving."""
-    for other in others:
-        other.kill()
-    for other in others:
-        other.wait()

@@ -82,6 +82,7 @@ def take_update(trained: Trained, gradient: Gradient, pairs: Indices, *, step: i
     rate = learning_rate(step, settings.training, d_model=settings.model.d_model)
     gradient.clear()
     corpus, pairs = trained.corpus_of_update(pairs, step)
+    ranks.standing.begins(step, pairs, corpus)
     with enough_memory(f"step {step:,}", LESS_MEMORY):
         loss = accumulate_gradient(trained.model, corpus, pairs, settings.training, step=step, ranks=ranks)
     loss = gradient.sum_over(ranks, loss)

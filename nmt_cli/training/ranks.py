@@ -2,23 +2,61 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
-from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, distributed
-from torch.distributed import FileStore  # type: ignore[attr-defined]
+from torch.distributed import Store  # type: ignore[attr-defined]
 
+from nmt_cli.batches.corpus import EncodedCorpus
+from nmt_cli.batches.plan import Indices
 from nmt_cli.errors import MachineError
 
-LONGEST_WAIT = dt.timedelta(hours=12)
-"""For the lead's validation; a rank that dies is noticed at once, by its closed connection."""
+CPU = torch.device("cpu")
 
 
 class LostRankError(MachineError):
     """Another rank is gone, or cannot be reached."""
+
+
+class Standing:
+    """What this process is at, for when the ranks are called by name; read by another thread."""
+
+    def __init__(self) -> None:
+        """Nothing has begun."""
+        self._update: tuple[int, Indices, EncodedCorpus] | None = None
+        self.waits = False
+        """Whether it waits for other ranks."""
+        self._since = time.monotonic()
+
+    def begins(self, step: int, pairs: Indices, corpus: EncodedCorpus) -> None:
+        """Note the update that is now worked on."""
+        self._update = step, pairs, corpus
+        self._since = time.monotonic()
+
+    def turns(self, *, waits: bool) -> None:
+        """Note that it now waits for others, or no longer does."""
+        self.waits, self._since = waits, time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been at what it is at."""
+        return time.monotonic() - self._since
+
+    def __str__(self) -> str:
+        """Return the update with its step, shape and tokens."""
+        if self._update is None:
+            return "before its first update"
+        step, pairs, corpus = self._update
+        source, target = corpus.source.lengths[pairs], corpus.target.lengths[pairs]
+        return (
+            f"in update {step:,} ({len(pairs):,} pairs, longest {source.max():,} x {target.max():,} tokens, "
+            f"{source.sum():,} source and {target.sum():,} target tokens)"
+        )
 
 
 @dataclass(frozen=True)
@@ -26,8 +64,12 @@ class Ranks:
     """This process among its like."""
 
     rank: int = 0
-    """The lead, the process that the user started, is 0: it validates, reports and saves."""
+    """The lead, the process that the user started, is 0: it reports and saves."""
     world_size: int = 1
+    local_rank: int = 0
+    """Its place among those on the same machine, and the number of its GPU."""
+    device: torch.device = CPU
+    standing: Standing = field(default_factory=Standing, compare=False)
 
     def sum_(self, values: Tensor) -> None:
         """Replace values by their sum over all ranks, the same bits on each.
@@ -36,10 +78,10 @@ class Ranks:
             LostRankError: a rank is gone.
         """
         if self.world_size > 1:
-            try:
+            with self._together():
+                if values.is_cuda:  # a rank that is gone is noticed here, before the GPU waits for it in vain
+                    distributed.all_reduce(torch.zeros(1))
                 distributed.all_reduce(values)
-            except RuntimeError as error:
-                raise _lost(error) from error
 
     def follow_lead_(self, tensors: Iterable[Tensor]) -> None:
         """Replace tensors by those of rank 0.
@@ -48,14 +90,12 @@ class Ranks:
             LostRankError: a rank is gone.
         """
         if self.world_size > 1:
-            try:
+            with self._together():
                 for tensor in tensors:
                     distributed.broadcast(tensor, src=0)
-            except RuntimeError as error:
-                raise _lost(error) from error
 
     def lead_says(self, number: int) -> int:
-        """Return rank 0's number on every rank.
+        """Return rank 0's number on every rank; no GPU is waited for.
 
         Raises:
             LostRankError: a rank is gone.
@@ -64,31 +104,38 @@ class Ranks:
         self.follow_lead_([said])
         return int(said)
 
+    @contextlib.contextmanager
+    def _together(self) -> Iterator[None]:
+        self.standing.turns(waits=True)
+        try:
+            yield
+        except RuntimeError as error:
+            raise LostRankError(reason_of(error)) from error
+        self.standing.turns(waits=False)
 
-def _lost(error: RuntimeError) -> LostRankError:
-    return LostRankError(f"a training process was lost ({str(error).splitlines()[0][:120]}); the same command goes on")
+
+def reason_of(error: RuntimeError) -> str:
+    """Return what torch says of a failed exchange, without the place in its source."""
+    first = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return first.rpartition("] ")[2].partition(". ")[0][:120]
 
 
-def join_ranks(store: Path, *, rank: int, world_size: int) -> Ranks:
-    """Return this rank once all of them have met at a file; gloo, on loopback only.
+def join(store: Store, ranks: Ranks, *, timeout: dt.timedelta) -> None:
+    """Connect the ranks, who are all at the store by now; numbers travel by gloo, what is on GPUs by nccl.
 
     Raises:
-        LostRankError: they cannot meet.
+        LostRankError: they cannot be connected.
     """
+    backend = "cpu:gloo,cuda:nccl" if ranks.device.type == "cuda" else "gloo"
     try:
         distributed.init_process_group(
-            "gloo",
-            store=FileStore(str(store), world_size),
-            rank=rank,
-            world_size=world_size,
-            timeout=LONGEST_WAIT,
+            backend, store=store, rank=ranks.rank, world_size=ranks.world_size, timeout=timeout
         )
     except RuntimeError as error:
-        raise _lost(error) from error
-    return Ranks(rank, world_size)
+        raise LostRankError(reason_of(error)) from error
 
 
-def leave_ranks(ranks: Ranks) -> None:
-    """End what `join_ranks` began."""
-    if ranks.world_size > 1:
+def leave() -> None:
+    """End what `join` began, if it did."""
+    if distributed.is_initialized():
         distributed.destroy_process_group()

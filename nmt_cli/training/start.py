@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -10,26 +11,35 @@ import torch
 
 from nmt_cli.batches.sampled import subword_sampler
 from nmt_cli.batches.training_data import TrainingData, check_weights, open_training_data
-from nmt_cli.config import MachineConfig, Settings
+from nmt_cli.config import Settings
 from nmt_cli.decoding.engine import cores_to_use
-from nmt_cli.errors import DataError, MachineError, UsageError
+from nmt_cli.errors import DataError, UsageError
 from nmt_cli.model.initialisation import initialise
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.settings_files import changes_not_allowed, resolve, write_toml
 from nmt_cli.training.checkpoint import Trained, load_newest
+from nmt_cli.training.devices import choose_device, ranks_on_gpus, uses_gpu
+from nmt_cli.training.joining import Terms
 from nmt_cli.training.launch import ranks_on_this_machine
 from nmt_cli.training.loop import out_of_patience, train
+from nmt_cli.training.place import Place
 from nmt_cli.training.progress import RunLog, duration
 from nmt_cli.training.ranks import Ranks
 from nmt_cli.training.report import Reporter
 from nmt_cli.training.run_folder import RunFolder
 from nmt_cli.training.state import Progress, make_optimizer, state_tensors
 from nmt_cli.training.stopping import listening_for_stop
+from nmt_cli.training.tensorboard import curves_of, require_tensorboard
+from nmt_cli.training.torchrun import lead_of_job
 from nmt_cli.training.validation import Validator
 
 
-def run_training(data: Path | Sequence[Path], run_path: Path, settings: Settings, *, quiet: bool = False) -> Progress:
+def run_training(
+    data: Path | Sequence[Path], run_path: Path, settings: Settings, *, quiet: bool = False, place: Place | None = None
+) -> Progress:
     """Train, or go on training, a run on a corpus or several; return how far it came.
+
+    With a `place` it is the lead of a job that torchrun started.
 
     Raises:
         UsageError: settings that do not fit the data, or differ from those the run began with.
@@ -38,13 +48,20 @@ def run_training(data: Path | Sequence[Path], run_path: Path, settings: Settings
     """
     pieces = open_training_data(data)
     refuse_misfit(pieces, settings)
-    choose_device(settings.machine)
+    if uses_gpu(settings.machine) and place is None:
+        ranks_on_gpus(settings.machine.ranks, None)
+    require_tensorboard(settings.machine)
     run = RunFolder(run_path)
     run.create()
-    with run.locked(), RunLog(run.log, quiet=quiet) as log, listening_for_stop() as stop:
-        settings = settings_of_run(run, settings, log)
+    with (
+        run.locked(),
+        RunLog(run.log, quiet=quiet) as log,
+        curves_of(run, settings.machine) as curves,
+        listening_for_stop() as stop,
+    ):
+        settings = settings_of_run(run, settings, log, world_size=place.world_size if place else None)
         torch.set_num_threads(1)
-        device = choose_device(settings.machine)
+        device = choose_device(settings.machine, local_rank=place.local_rank if place else 0)
         model = Transformer(
             settings.model, source_vocab_size=pieces.source_vocab_size, target_vocab_size=pieces.target_vocab_size
         )
@@ -53,14 +70,14 @@ def run_training(data: Path | Sequence[Path], run_path: Path, settings: Settings
         trained = Trained(model, make_optimizer(model, settings.training), pieces, settings)
         progress = load_newest(run, trained, log) or Progress()
         run.forget_metrics_after(progress.step)
-        reporter = Reporter(run, trained, log)
+        reporter = Reporter(run, trained, log, curves)
         reporter.started(progress)
         validator = Validator(pieces.validation, settings) if pieces.validation else None
         if validator is None:
             log.line("there is no validation split; the best checkpoint is not chosen")
         before = progress.step
-        n_ranks = settings.machine.ranks or 1
-        with ranks_on_this_machine(n_ranks, pieces=pieces.paths, config=run.config) as ranks:
+        terms = Terms(settings, pieces.digest, tuple(pieces.paths))
+        with all_ranks(place, terms, device) as ranks:
             share_state(trained, progress, ranks)
             progress = train(run, trained, progress, validator=validator, reporter=reporter, stop=stop, ranks=ranks)
         if progress.step == before:
@@ -69,6 +86,7 @@ def run_training(data: Path | Sequence[Path], run_path: Path, settings: Settings
         else:
             best = f", best at step {progress.best_step:,}" if progress.best_step else ""
             log.line(f"{run.path}: done at step {progress.step:,} after {duration(progress.seconds)}{best}")
+            reporter.ended(progress)
     return progress
 
 
@@ -108,25 +126,25 @@ def refuse_misfit(pieces: TrainingData, settings: Settings) -> None:
                 )
 
 
-def settings_of_run(run: RunFolder, settings: Settings, log: RunLog) -> Settings:
+def settings_of_run(run: RunFolder, settings: Settings, log: RunLog, *, world_size: int | None = None) -> Settings:
     """Return the settings to train with, the number of ranks among them, and write them to the run.
 
-    A run that goes on keeps its number of ranks unless another is given.
+    A run that goes on keeps its number of ranks unless another is given; a job of torchrun has `world_size`.
 
     Raises:
-        UsageError: a field that may not change has another value, or a GPU is to be shared.
+        UsageError: a field that may not change has another value, or there are fewer GPUs than ranks.
     """
-    ranks, before = settings.machine.ranks, None
+    ranks, before, began_on_gpu = settings.machine.ranks, None, False
     if run.config.exists():
         began = resolve(preset=None, config=run.config)
         changed = changes_not_allowed(began, settings)
         if changed:
             raise UsageError(f"{run.path}: cannot go on with other settings: {'; '.join(changed)}; name another --run")
-        before = began.machine.ranks
-    if choose_device(settings.machine).type == "cuda":
-        if ranks is not None and ranks > 1:
-            raise UsageError(f"machine.ranks is {ranks}, but a GPU has one process; give --ranks 1, or --device cpu")
-        ranks = 1
+        before, began_on_gpu = began.machine.ranks, began.machine.device == "cuda"
+    if world_size is not None:
+        ranks = world_size
+    elif uses_gpu(settings.machine):
+        ranks = ranks_on_gpus(ranks, before if began_on_gpu else None)
     ranks = ranks or before or cores_to_use()
     if before is not None and ranks != before:
         log.line(f"{ranks} processes share each update, {before} before: equal to the last bit only up to here")
@@ -136,20 +154,15 @@ def settings_of_run(run: RunFolder, settings: Settings, log: RunLog) -> Settings
     return settings
 
 
+def all_ranks(place: Place | None, terms: Terms, device: torch.device) -> AbstractContextManager[Ranks]:
+    """Return what brings the ranks together: those of torchrun's job, or others started here."""
+    if place is not None:
+        return lead_of_job(place, terms, device=device)
+    return ranks_on_this_machine(terms.settings.machine.ranks or 1, terms, device=device)
+
+
 def share_state(trained: Trained, progress: Progress, ranks: Ranks) -> None:
     """Give the other ranks what this one, the lead, begins with."""
     ranks.follow_lead_(state_tensors(trained.model, trained.optimizer))
     for number in (progress.step, progress.epoch, progress.update_in_epoch):
         ranks.lead_says(number)
-
-
-def choose_device(machine: MachineConfig) -> torch.device:
-    """Return the device to train on.
-
-    Raises:
-        MachineError: a GPU was asked for and there is none.
-    """
-    has_gpu = torch.cuda.is_available()
-    if machine.device == "cuda" and not has_gpu:
-        raise MachineError("machine.device is cuda, but this machine has no CUDA device; set machine.device=cpu")
-    return torch.device("cuda" if has_gpu and machine.device != "cpu" else "cpu")

@@ -6,42 +6,60 @@ import ctypes
 import os
 import signal
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import torch
+from torch.distributed import FileStore, Store  # type: ignore[attr-defined]
 
+from nmt_cli.batches.corpus import the_only_corpus
 from nmt_cli.batches.plan import Cursor
 from nmt_cli.batches.training_data import open_training_data
 from nmt_cli.config import Settings
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import DataError, NmtError
 from nmt_cli.model.transformer import Transformer
-from nmt_cli.settings_files import resolve
 from nmt_cli.training.checkpoint import Trained
+from nmt_cli.training.devices import own_gpu
 from nmt_cli.training.gradient import Gradient
+from nmt_cli.training.joining import terms_of_lead, together
+from nmt_cli.training.launch import STOP_SIGNALS
 from nmt_cli.training.loop import planned_updates, take_update
-from nmt_cli.training.ranks import Ranks, join_ranks, leave_ranks
+from nmt_cli.training.place import Place
+from nmt_cli.training.ranks import LostRankError, Ranks
+from nmt_cli.training.roll_call import RollCall
 from nmt_cli.training.state import make_optimizer, state_tensors
+from nmt_cli.training.torchrun import ranks_at, store_of_job
 
 SET_PARENT_DEATH_SIGNAL = 1
 
 
 def main() -> None:
-    """Work as the rank that the arguments name, until the lead says that it is over.
-
-    What goes wrong is left, in its last line, to the log that `launch` reads.
-    """
-    rank, world_size, parent, store, config, *pieces = sys.argv[1:]
+    """Work as the rank that the arguments name, which `launch` started; what goes wrong is left in its log."""
+    rank, world_size, parent, store, *data = sys.argv[1:]
     die_with(int(parent))
-    torch.set_num_threads(1)
+    place = Place(int(rank), int(world_size), local_rank=int(rank), local_world_size=int(world_size))
     try:
-        settings = resolve(preset=None, config=Path(config))
-        trained = untrained([Path(path) for path in pieces], settings)
-        ranks = join_ranks(Path(store), rank=int(rank), world_size=int(world_size))
-        follow(trained, ranks)
-        leave_ranks(ranks)
+        work(place, FileStore(store, place.world_size), lambda: [Path(path) for path in data])
     except NmtError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(error.exit_code)
+
+
+def follow_job(place: Place, data: Sequence[Path] | None) -> NoReturn:
+    """Work as a rank that torchrun started; the lead says what there is to say.
+
+    Until all have met, SIGTERM ends this process; then it is the lead's to decide.
+    """
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        die_with(os.getppid())
+    try:
+        work(place, store_of_job(place), lambda: list(data) if data else [the_only_corpus(Path("data"))])
+    except NmtError as error:
+        sys.exit(error.exit_code)
+    sys.exit(0)
 
 
 def die_with(parent: int) -> None:
@@ -52,12 +70,45 @@ def die_with(parent: int) -> None:
         sys.exit(1)
 
 
-def untrained(data: list[Path], settings: Settings) -> Trained:
-    """Return a model and optimizer to be filled from the lead."""
+def work(place: Place, store: Store, find_data: Callable[[], Sequence[Path]]) -> None:
+    """Meet the lead, learn its terms, and share its updates until it says stop.
+
+    Raises:
+        NmtError: what ends this rank, after word of it was left for the lead.
+    """
+    torch.set_num_threads(1)
+    ranks = ranks_at(place, torch.device("cpu"))
+    roll = RollCall(store, ranks)
+    try:
+        terms, device = terms_of_lead(store)
+        if device.type == "cuda":
+            device = own_gpu(place.local_rank)
+            ranks = ranks_at(place, device)
+            roll = RollCall(store, ranks)
+        trained = untrained(find_data(), terms.settings, digest=terms.digest, device=device)
+        with together(store, roll, ranks, timeout=terms.timeout):
+            for number in STOP_SIGNALS:
+                signal.signal(number, signal.SIG_IGN)
+            follow(trained, ranks)
+    except BaseException as error:
+        roll.leave_word(error)
+        if isinstance(error, LostRankError) and not roll.lead_lives() and place.rank == 1:
+            sys.stderr.write(f"nmt: rank 0, the lead, was lost {ranks.standing}: no sign of life ({error})\n")
+        raise
+
+
+def untrained(data: Sequence[Path], settings: Settings, *, digest: str, device: torch.device) -> Trained:
+    """Return a model and optimizer to be filled from the lead.
+
+    Raises:
+        DataError: the data here is not the lead's.
+    """
     pieces = open_training_data(data)
+    if pieces.digest != digest:
+        raise DataError(f"{pieces.name} is {pieces.digest[:12]}…, but the lead's data {digest[:12]}…; copy it")
     model = Transformer(
         settings.model, source_vocab_size=pieces.source_vocab_size, target_vocab_size=pieces.target_vocab_size
-    )
+    ).to(device)
     return Trained(model, make_optimizer(model, settings.training), pieces, settings)
 
 
