@@ -68,8 +68,8 @@ class Reporter:
             self._curves.begin_after(progress.step)
 
     def _precision(self) -> str:
-        weights = str(self._trained.model.output.weight.dtype).removeprefix("torch.")
-        return self._trained.settings.training.precision or weights
+        model = self._trained.model
+        return str(model.precision or model.output.weight.dtype).removeprefix("torch.")
 
     def _tell_plan(self) -> None:
         config, corpus = self._trained.settings.training, self._trained.corpus
