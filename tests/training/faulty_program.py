@@ -23,13 +23,13 @@ real_update, real_start = worker.take_update, subprocess.Popen
 wanted, fault, step = sys.argv[1:4]
 
 
-def faulty_update(*arguments: Any, **named: Any) -> Any:
+def faulty_update(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401
     if named["step"] == int(step) and named["ranks"].rank == int(wanted):
         FAULTS[fault]()
     return real_update(*arguments, **named)
 
 
-def start_faulty(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
+def start_faulty(command: list[str], **options: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401
     own = [command[0], __file__, wanted, fault, step, "worker"]
     return real_start([*own, *command[3:]], **options)
 
