@@ -69,7 +69,8 @@ class Positions(nn.Module):
 
     def at(self, places: Int[Tensor, " N"], n_positions: int, like: Tensor) -> Float[Tensor, "N D"]:
         """Return the vectors of given positions, all below `n_positions`."""
-        return self(0, n_positions, like).index_select(0, places)
+        table: Tensor = self(0, n_positions, like)
+        return table.index_select(0, places)
 
 
 class Embedding(nn.Module):

@@ -67,8 +67,8 @@ class Packed:
         """Mix the values that each query sees."""
         if dropout:
             raise ValueError(f"attention dropout of {dropout}, but packed attention has none")
-        by_token = (tensor.transpose(0, 1) for tensor in (query, key, value))
-        return self.kernel(*by_token, self.queries, self.keys, causal=self.causal).transpose(0, 1)
+        query, key, value = query.transpose(0, 1), key.transpose(0, 1), value.transpose(0, 1)
+        return self.kernel(query, key, value, self.queries, self.keys, causal=self.causal).transpose(0, 1)
 
 
 def one_sentence_at_a_time(
@@ -82,19 +82,13 @@ def one_sentence_at_a_time(
 ) -> Float[Tensor, "N H V"]:
     """Do what a kernel must, slowly, on any device and in any precision: the reference for tests."""
     seen = []
-    bounds = zip(queries.starts.tolist(), keys.starts.tolist(), strict=True)
-    first_query, first_key = next(bounds)
-    for last_query, last_key in bounds:
-        visible = torch.ones(last_query - first_query, last_key - first_key, dtype=torch.bool, device=query.device)
+    sentences = zip(_apart(query, queries), _apart(key, keys), _apart(value, keys), strict=True)
+    for one_query, one_key, one_value in sentences:
+        visible = torch.ones(one_query.size(2), one_key.size(2), dtype=torch.bool, device=query.device)
         bias = hide((visible.tril() if causal else visible)[None, None], query.dtype)
-        heads = (
-            tensor[first:last].transpose(0, 1)[None]
-            for tensor, first, last in (
-                (query, first_query, last_query),
-                (key, first_key, last_key),
-                (value, first_key, last_key),
-            )
-        )
-        seen.append(attend(*heads, bias)[0].transpose(0, 1))
-        first_query, first_key = last_query, last_key
+        seen.append(attend(one_query, one_key, one_value, bias)[0].transpose(0, 1))
     return torch.cat(seen)
+
+
+def _apart(heads: Float[Tensor, "N H K"], spans: Spans) -> list[Float[Tensor, "1 H T K"]]:
+    return [sentence.transpose(0, 1)[None] for sentence in heads.tensor_split(spans.starts[1:-1].tolist())]
