@@ -107,20 +107,39 @@ def make_model(folder: Path, subwords: dict[str, Path]) -> Path:
 
 
 @pytest.mark.parametrize("target_vocab_size", [None, 285])
-def test_a_models_subwords_encode_another_corpus(
-    make_data: MakeData, tmp_path: Path, target_vocab_size: int | None
+@pytest.mark.parametrize("of", ["model", "pieces", "data folder"])
+def test_the_subwords_of_a_model_or_a_corpus_encode_another_corpus(
+    make_data: MakeData, tmp_path: Path, target_vocab_size: int | None, of: str
 ) -> None:
     config = SubwordConfig(vocab_size=300, target_vocab_size=target_vocab_size)
-    encode_corpus(make_data(SPLITS), tmp_path / "first", config)
+    encode_corpus(make_data(SPLITS), tmp_path / "first" / "pieces", config)
     pieces = open_pieces(tmp_path / "first")
-    model = make_model(tmp_path / "model", pieces.subwords)
+    model = {"pieces": pieces.path, "data folder": pieces.path.parent}.get(of)
+    model = model or make_model(tmp_path / "model", pieces.subwords)
     other = make_data({"train": (["a brown dog 日"], ["ein Hund"])}, name="other")
     encode_corpus(other, tmp_path / "second", None, model=model)
     names = [pieces.manifest["subwords"][side] for side in ("source", "target")]
     for name in names:
-        assert (tmp_path / "second" / name).read_bytes() == (tmp_path / "first" / name).read_bytes()
+        assert (tmp_path / "second" / name).read_bytes() == (pieces.path / name).read_bytes()
     assert read_side(tmp_path / "second", "train", "source", names[0]) == ["a brown dog 日"]
     assert read_side(tmp_path / "second", "train", "target", names[1]) == ["ein Hund"]
+
+
+def test_damaged_subwords_of_a_corpus_and_a_corpus_without_any_are_refused(make_data: MakeData, tmp_path: Path) -> None:
+    data = make_data(SPLITS)
+    encode_corpus(data, tmp_path / "first", SubwordConfig(vocab_size=300))
+    content = bytearray((tmp_path / "first" / "subwords.model").read_bytes())
+    content[100] ^= 1
+    (tmp_path / "first" / "subwords.model").write_bytes(content)
+    with pytest.raises(ModelError, match=r"subwords\.model: damaged or edited"):
+        encode_corpus(data, tmp_path / "out", None, model=tmp_path / "first")
+    manifest = tmp_path / "first" / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes().replace(b"300", b"301"))
+    with pytest.raises(ModelError, match=r"manifest\.json: damaged or edited"):
+        encode_corpus(data, tmp_path / "out", None, model=tmp_path / "first")
+    with pytest.raises(ModelError, match=r"no model folder .*; this is a data folder"):
+        encode_corpus(data, tmp_path / "out", None, model=data.path)
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_fails_leaves_nothing_and_what_exists_stays(make_data: MakeData, tmp_path: Path) -> None:
