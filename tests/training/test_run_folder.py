@@ -125,7 +125,7 @@ def test_the_scores_of_the_last_validation_outlive_a_stop(toy: Any, tmp_path: Pa
         scores = open_model_folder(tmp_path / "run" / "checkpoints" / f"step-{step:08}").description.scores
         [record] = [r for r in toy.metrics(tmp_path / "run", "validation") if r["step"] == validated_at]
         assert scores == {name: value for name, value in record.items() if name in scores}
-        assert len(scores) == 4
+        assert len(scores) == 6
 
 
 def test_a_disk_without_locks_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
