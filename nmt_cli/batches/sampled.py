@@ -15,6 +15,9 @@ from nmt_cli.errors import UsageError
 from nmt_cli.subwords.sampling import Drops, WordCutter
 from nmt_cli.subwords.segmenter import END, Segmenter
 
+CUTS = 1 << 31
+"""Keeps the seeds of cuts apart from those of the plan."""
+
 
 @dataclass(frozen=True)
 class SubwordSampler:
@@ -31,7 +34,7 @@ class SubwordSampler:
 
         Every rank gets the same. A side that would be longer than `max_length` stays as it is stored.
         """
-        drops = Drops(self.dropout, seed=[self.seed, step])
+        drops = Drops(self.dropout, seed=[self.seed, step, CUTS])
         sampled = EncodedCorpus(
             self._cut(corpus.source, pairs, self.source, drops), self._cut(corpus.target, pairs, self.target, drops)
         )
