@@ -101,8 +101,8 @@ def test_a_run_cut_off_and_continued_ends_with_the_same_bits(
         except PowerCutError:
             assert stop is not None
         found |= used
-    assert sorted(found) == list(range(1, 25))
-    assert found == expected
+    # Updates may be made ready that are never taken.
+    assert [found.get(step) for step in range(1, 25)] == [expected[step] for step in range(1, 25)]
     assert (tmp_path / "run" / WEIGHTS).read_bytes() == (tmp_path / "whole" / WEIGHTS).read_bytes()
 
 
