@@ -68,17 +68,21 @@ class TorchEngine:
         limit = self.max_source_length
         cut = [source if limit is None or len(source) <= limit else [*source[: limit - 1], END] for source in sources]
         answers: list[list[Hypothesis]] = [[] for _ in sources]
-        most_rows = NUMBERS_AT_ONCE // self._vocab_size
-        for places in batches_by_length(
-            [len(source) for source in cut],
-            batch_tokens=config.batch_tokens // config.beam_size,
-            max_sentences=most_rows // config.beam_size,
-        ):
+        for places in self.search_batches([len(source) for source in cut], config):
             with _memory(len(cut[places[0]])):
                 found = self._search_batch([cut[place] for place in places], config)
             for place, hypotheses in zip(places, found, strict=True):
                 answers[place] = hypotheses
         return answers
+
+    def search_batches(self, lengths: Sequence[int], config: SearchConfig) -> Iterator[list[int]]:
+        """Yield the places of sources of these lengths that are searched for together; one such batch stays one."""
+        most = self.max_source_length
+        return batches_by_length(
+            [length if most is None else min(length, most) for length in lengths],
+            batch_tokens=config.batch_tokens // config.beam_size,
+            max_sentences=NUMBERS_AT_ONCE // self._vocab_size // config.beam_size,
+        )
 
     def _search_batch(self, sources: list[Sequence[int]], config: SearchConfig) -> list[list[Hypothesis]]:
         most = self.max_target_length or sys.maxsize
@@ -166,6 +170,11 @@ def _smallest(limits: Sequence[int | None]) -> int | None:
     return min((limit for limit in limits if limit is not None), default=None)
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Tell a lack of memory from other errors; the allocator of the CPU has no exception of its own."""
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error)
+
+
 @contextlib.contextmanager
 def enough_memory(what: str, remedy: str) -> Iterator[None]:
     """Turn a lack of memory, whoever reports it, into one line.
@@ -176,8 +185,7 @@ def enough_memory(what: str, remedy: str) -> Iterator[None]:
     try:
         yield
     except (MemoryError, RuntimeError) as error:
-        # The allocator of the CPU has no exception of its own.
-        if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error):
+        if is_out_of_memory(error):
             raise MachineError(f"not enough memory for {what}; {remedy}") from None
         raise
 

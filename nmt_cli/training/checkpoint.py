@@ -3,65 +3,56 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 
 import nmt_cli
-from nmt_cli.batches.corpus import EncodedCorpus
-from nmt_cli.batches.plan import Indices
-from nmt_cli.batches.sampled import SubwordSampler, subword_sampler
 from nmt_cli.batches.training_data import TrainingData
-from nmt_cli.config import Settings
 from nmt_cli.errors import DataError, ModelError
 from nmt_cli.files import new_directory, sha256_of_file
 from nmt_cli.model.load import fill
-from nmt_cli.model.transformer import Transformer
-from nmt_cli.model_folder import KIND, MANIFEST, ModelDescription, open_model_folder, write_model_folder
+from nmt_cli.model_folder import KIND, MANIFEST, ModelDescription, Weights, open_model_folder, write_model_folder
 from nmt_cli.training.progress import RunLog
 from nmt_cli.training.run_folder import STATE, RunFolder
 from nmt_cli.training.state import Progress, load_state, save_state
+from nmt_cli.training.trained import Trained
 
 
 @dataclass(frozen=True)
-class Trained:
-    """What is being trained, and with what."""
+class Snapshot:
+    """All that a checkpoint holds, as it stood after a step."""
 
-    model: Transformer
-    optimizer: torch.optim.Adam
-    pieces: TrainingData
-    settings: Settings
-
-    @cached_property
-    def corpus(self) -> EncodedCorpus:
-        """The pairs that it is trained on."""
-        return self.pieces.train_split()
-
-    @cached_property
-    def _sampler(self) -> SubwordSampler | None:
-        return subword_sampler(self.pieces, self.settings.training)
-
-    def corpus_of_update(self, pairs: Indices, step: int) -> tuple[EncodedCorpus, Indices]:
-        """Return a corpus and the places in it of an update's pairs: as they are stored, or cut anew for this step."""
-        if self._sampler is None:
-            return self.corpus, pairs
-        return self._sampler.cut_update_anew(self.corpus, pairs, step=step)
+    weights: Weights
+    state: Weights
+    description: ModelDescription
+    progress: Progress
 
 
-def save_checkpoint(run: RunFolder, trained: Trained, progress: Progress, *, reason: str) -> None:
+def take_snapshot(trained: Trained, progress: Progress, *, reason: str) -> Snapshot:
+    """Return the state as it stands; on a CPU its arrays share the memory of what is being trained."""
+    with trained.shown():
+        weights = {name: value.detach().cpu().numpy() for name, value in trained.model.named_parameters()}
+    state = {name: value.detach().cpu().numpy() for name, value in trained.state().items()}
+    return Snapshot(weights, state, describe(trained, progress, reason=reason), progress)
+
+
+def write_snapshot(run: RunFolder, trained: Trained, snapshot: Snapshot) -> None:
     """Write the checkpoint of a step, point the links at it and remove what is no longer kept.
 
     Raises:
         DataError: the subwords are no longer those that the weights were trained on.
     """
-    folder = run.checkpoint(progress.step)
+    progress = snapshot.progress
     if progress.step not in run.steps():
         refuse_changed_subwords(trained.pieces)
-        description = describe(trained, progress, reason=reason)
-        weights = {name: value.detach().cpu().numpy() for name, value in trained.model.named_parameters()}
-        with new_directory(folder, manifest=MANIFEST, kind=KIND) as scratch:
-            save_state(scratch / STATE, trained.model, trained.optimizer, progress)
-            write_model_folder(scratch, weights=weights, description=description, subwords=trained.pieces.subwords)
+        with new_directory(run.checkpoint(progress.step), manifest=MANIFEST, kind=KIND) as scratch:
+            save_state(scratch / STATE, snapshot.state, progress)
+            write_model_folder(
+                scratch,
+                weights=snapshot.weights,
+                description=snapshot.description,
+                subwords=trained.pieces.subwords,
+            )
     point_links(run, progress)
     run.prune(keep=trained.settings.training.keep_checkpoints, best=progress.best_step)
 
@@ -106,6 +97,7 @@ def describe(trained: Trained, progress: Progress, *, reason: str) -> ModelDescr
             "reason": reason,
             "data": trained.pieces.digest,
             "seed": trained.settings.training.seed,
+            "fine_tune": trained.settings.training.fine_tune,
             "nmt": nmt_cli.__version__,
             "torch": torch.__version__,
         },
@@ -129,8 +121,9 @@ def load_newest(run: RunFolder, trained: Trained, log: RunLog) -> Progress | Non
             model = open_model_folder(folder)
             is_of_this_data = model.description.provenance.get("data") == trained.pieces.digest
             if is_of_this_data:  # else tensors need not even have the same shape
-                progress = load_state(folder / STATE, trained.model, trained.optimizer)
-                fill(trained.model, model.weights(), where=str(folder))
+                progress = load_state(folder / STATE, trained.state())
+                with trained.shown():
+                    fill(trained.model, model.weights(), where=str(folder))
         except ModelError as error:
             log.line(f"cannot continue from step {step:,}: {error}")
             problems.append(str(error))

@@ -10,20 +10,22 @@ import torch
 from nmt_cli.batches.corpus import EncodedCorpus
 from nmt_cli.batches.plan import Cursor, Indices, plan_of
 from nmt_cli.config import TrainingConfig
-from nmt_cli.decoding.engine import enough_memory
 from nmt_cli.errors import DataError, DivergedError, StoppedError
-from nmt_cli.training.checkpoint import Trained, save_checkpoint
-from nmt_cli.training.gradient import Gradient, UpdateResult, accumulate_gradient
+from nmt_cli.training.gradient import Gradient
+from nmt_cli.training.memory import MicroBatchLimit
 from nmt_cli.training.ranks import Ranks
 from nmt_cli.training.report import Reporter
 from nmt_cli.training.run_folder import RunFolder
-from nmt_cli.training.schedule import learning_rate
+from nmt_cli.training.saving import Saver
 from nmt_cli.training.state import Progress
 from nmt_cli.training.stopping import StopRequest
+from nmt_cli.training.trained import Trained
+from nmt_cli.training.update import TakenUpdate, UpdateResult, ready_updates, take_update
 from nmt_cli.training.validation import ValidationResult, Validator
 
 MOST_SKIPPED_IN_A_ROW = 20
-LESS_MEMORY = "give fewer --ranks, or begin another --run with a smaller training.micro_batch_tokens"
+MOST_UNREAD = 20
+"""Updates that a GPU may be ahead of what is known here; not more than may be skipped in a row."""
 
 
 def train(
@@ -35,6 +37,7 @@ def train(
     reporter: Reporter,
     stop: StopRequest,
     ranks: Ranks,
+    limit: MicroBatchLimit,
 ) -> Progress:
     """Train until max_steps, patience or a request to stop; return how far it came. Rank 0 does this.
 
@@ -44,55 +47,78 @@ def train(
     """
     config = trained.settings.training
     gradient = Gradient(trained.model)
+    unread: list[TakenUpdate] = []
     trained.model.train()
-    for pairs, cursor in planned_updates(trained.corpus, config, progress.cursor):
-        is_over = progress.step >= config.max_steps or out_of_patience(progress, config) or stop.exit_code is not None
-        if not ranks.lead_says(not is_over):
-            break
-        update = take_update(trained, gradient, pairs, step=cursor.step, ranks=ranks)
-        progress = advanced(progress, cursor, update, seconds=reporter.lap(), n_devices=ranks.world_size)
-        reporter.updated(progress, update, pairs)
-        refuse_divergence(run, progress)
+    with Saver(run, trained) as saver:
+        planned = planned_updates(trained.corpus, config, progress.cursor)
+        for update in ready_updates(trained, planned, ranks=ranks, limit=limit):
+            is_over = update.step > config.max_steps or out_of_patience(progress, config) or stop.exit_code is not None
+            if not ranks.lead_says(not is_over):
+                break
+            unread.append(take_update(trained, gradient, update, ranks=ranks, limit=limit, warn=reporter.warned))
+            if not is_time_to_read(unread, config, reporter, ranks.device):
+                continue
+            progress = read_updates(unread, progress, run=run, reporter=reporter, ranks=ranks, limit=limit)
 
-        result = None
-        last = progress.step >= config.max_steps
-        if validator is not None and (last or progress.step % config.validate_every_steps == 0):
-            result = validator.validate(trained.model)
-            progress = judged(progress, result, config)
-            reporter.validated(progress, result)
-        reason = reason_to_save(progress, config, reporter)
-        if reason is not None:
-            save_checkpoint(run, trained, progress, reason=reason)
-            reporter.saved(progress, reason)
-    if stop.exit_code is not None:
-        if progress.step and progress.step not in run.steps():
-            save_checkpoint(run, trained, progress, reason="stop")
-            reporter.saved(progress, "stop")
-        raise StoppedError(f"stopped at step {progress.step:,}; the same command goes on", exit_code=stop.exit_code)
+            if validator is not None and validation_is_due(progress.step, config):
+                with trained.shown():
+                    result = validator.validate(trained.model, ranks)
+                progress = judged(progress, result, config)
+                reporter.validated(progress, result)
+            reason = reason_to_save(progress, config, reporter)
+            if reason is not None:
+                saver.save(progress, reason=reason)
+                reporter.saved(progress, reason)
+        progress = read_updates(unread, progress, run=run, reporter=reporter, ranks=ranks, limit=limit)
+        if stop.exit_code is not None:
+            if progress.step and not saver.has_saved(progress.step):
+                saver.save(progress, reason="stop")
+                reporter.saved(progress, "stop")
+            raise StoppedError(f"stopped at step {progress.step:,}; the same command goes on", exit_code=stop.exit_code)
     return progress
 
 
-def take_update(trained: Trained, gradient: Gradient, pairs: Indices, *, step: int, ranks: Ranks) -> UpdateResult:
-    """Change the weights by one update, the same on every rank; leave them if its gradient is not finite.
+def is_time_to_read(
+    unread: list[TakenUpdate], config: TrainingConfig, reporter: Reporter, device: torch.device
+) -> bool:
+    """Tell whether to wait for the device: for a report, a validation or a checkpoint, or lest too much is unknown."""
+    step = unread[-1].update.step
+    return (
+        device.type == "cpu"
+        or len(unread) >= MOST_UNREAD
+        or any(step % steps == 0 for steps in (config.report_every_steps, config.save_every_steps))
+        or validation_is_due(step, config)
+        or reporter.minutes_since_save >= (config.save_every_minutes or math.inf)
+    )
+
+
+def read_updates(
+    unread: list[TakenUpdate],
+    progress: Progress,
+    *,
+    run: RunFolder,
+    reporter: Reporter,
+    ranks: Ranks,
+    limit: MicroBatchLimit,
+) -> Progress:
+    """Return the progress after updates that were taken, each reported; none of them is unread any more.
 
     Raises:
-        MachineError: not enough memory, or a rank was lost.
+        DivergedError: the gradient was not finite many times in a row.
     """
-    settings = trained.settings
-    rate = learning_rate(step, settings.training, d_model=settings.model.d_model)
-    gradient.clear()
-    corpus, pairs = trained.corpus_of_update(pairs, step)
-    ranks.standing.begins(step, pairs, corpus)
-    with enough_memory(f"step {step:,}", LESS_MEMORY):
-        loss = accumulate_gradient(trained.model, corpus, pairs, settings.training, step=step, ranks=ranks)
-    loss = gradient.sum_over(ranks, loss)
-    norm = clip_gradient(trained, settings.training.clip_norm)
-    finite = math.isfinite(loss.smoothed) and math.isfinite(norm)
-    if finite:
-        for group in trained.optimizer.param_groups:
-            group["lr"] = rate
-        trained.optimizer.step()
-    return UpdateResult(loss, learning_rate=rate, gradient_norm=norm, finite=finite)
+    progress = progress.model_copy(update={"micro_batch_tokens": limit.tokens})
+    for taken in unread:
+        result = taken.result()
+        progress = advanced(progress, taken.update.cursor, result, seconds=reporter.lap(), n_devices=ranks.world_size)
+        reporter.updated(progress, result, taken.update.drawn)
+        refuse_divergence(run, progress)
+    unread.clear()
+    return progress
+
+
+def validation_is_due(step: int, config: TrainingConfig) -> bool:
+    """Tell whether all ranks validate after a step."""
+    return step % config.validate_every_steps == 0 or step >= config.max_steps
 
 
 def planned_updates(corpus: EncodedCorpus, config: TrainingConfig, cursor: Cursor) -> Iterator[tuple[Indices, Cursor]]:
@@ -113,11 +139,6 @@ def planned_updates(corpus: EncodedCorpus, config: TrainingConfig, cursor: Curso
             at_end = done == len(plan.updates)
             yield pairs, Cursor(step, epoch + 1 if at_end else epoch, 0 if at_end else done)
         epoch, done = epoch + 1, 0
-
-
-def clip_gradient(trained: Trained, clip_norm: float | None) -> float:
-    """Scale the gradient down to at most `clip_norm`, if any; return its norm before."""
-    return float(torch.nn.utils.clip_grad_norm_(trained.model.parameters(), clip_norm or math.inf))
 
 
 def advanced(progress: Progress, cursor: Cursor, update: UpdateResult, *, seconds: float, n_devices: int) -> Progress:

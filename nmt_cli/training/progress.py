@@ -15,6 +15,7 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from nmt_cli.errors import MachineError, NmtError
 from nmt_cli.files import visible, writing_to
 
 
@@ -36,9 +37,12 @@ class RunLog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Take the bar from the terminal and close the file."""
+        """Take the bar from the terminal, note why training ends, where it is told elsewhere, and close the file."""
         if self._bar is not None:
             self._bar.stop()
+        if isinstance(error, NmtError):
+            with contextlib.suppress(MachineError):  # a full disk has been told of already
+                self._write(visible(str(error)))
         with writing_to(self._path):
             self._stream.close()
 
@@ -49,8 +53,7 @@ class RunLog:
             MachineError: the disk refuses. That nobody reads stderr any more is no reason to end a training.
         """
         shown = visible(text)
-        with writing_to(self._path):
-            self._stream.write(f"{datetime.now().astimezone().isoformat(timespec='seconds')} {shown}\n")
+        self._write(shown)
         if self._console is None:
             return
         if self._bar is not None:
@@ -59,6 +62,10 @@ class RunLog:
         with contextlib.suppress(OSError, AttributeError):  # a closed standard error is None
             sys.stderr.buffer.write(shown.encode("utf-8", errors="replace") + b"\n")
             sys.stderr.buffer.flush()
+
+    def _write(self, shown: str) -> None:
+        with writing_to(self._path):
+            self._stream.write(f"{datetime.now().astimezone().isoformat(timespec='seconds')} {shown}\n")
 
     def step(self, step: int, max_steps: int, note: str) -> None:
         """Move the bar, where there is a terminal to show it on."""

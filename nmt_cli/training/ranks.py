@@ -83,6 +83,18 @@ class Ranks:
                     distributed.all_reduce(torch.zeros(1))
                 distributed.all_reduce(values)
 
+    def any_of(self, claim: bool) -> bool:
+        """Tell on every rank whether a claim holds on one of them at least; no GPU is waited for.
+
+        Raises:
+            LostRankError: a rank is gone.
+        """
+        if self.world_size == 1:
+            return claim
+        number_of_claims = torch.tensor(int(claim))
+        self.sum_(number_of_claims)
+        return bool(number_of_claims)
+
     def follow_lead_(self, tensors: Iterable[Tensor]) -> None:
         """Replace tensors by those of rank 0.
 

@@ -15,13 +15,13 @@ from nmt_cli.batches.plan import Indices, plan_of
 from nmt_cli.files import visible
 from nmt_cli.model.flops import MultiplyAdds
 from nmt_cli.model.transformer import parameter_count
-from nmt_cli.training.checkpoint import Trained
 from nmt_cli.training.cost import Cost, scientific
-from nmt_cli.training.gradient import UpdateResult
 from nmt_cli.training.progress import Meter, RunLog, duration, peak_memory
 from nmt_cli.training.run_folder import RunFolder
 from nmt_cli.training.state import Progress
 from nmt_cli.training.tensorboard import Curves
+from nmt_cli.training.trained import Trained
+from nmt_cli.training.update import UpdateResult
 from nmt_cli.training.validation import ValidationResult
 
 N_PAIRS_NAMED = 8
@@ -90,6 +90,10 @@ class Reporter:
             f"{config.max_steps:,} steps = {config.max_steps / n_updates:.1f} epochs; model FLOPs: "
             f"{scientific(of_update)} an update, {scientific(of_update * config.max_steps)} in all"
         )
+
+    def warned(self, text: str) -> None:
+        """Tell what somebody should know."""
+        self._log.line(text)
 
     def updated(self, progress: Progress, update: UpdateResult, pairs: Indices) -> None:
         """Count an update, and report when it is time."""

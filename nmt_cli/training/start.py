@@ -14,23 +14,25 @@ from nmt_cli.batches.training_data import TrainingData, check_weights, open_trai
 from nmt_cli.config import Settings
 from nmt_cli.decoding.engine import cores_to_use
 from nmt_cli.errors import DataError, UsageError
-from nmt_cli.model.initialisation import initialise
-from nmt_cli.model.transformer import Transformer
 from nmt_cli.settings_files import changes_not_allowed, resolve, write_toml
-from nmt_cli.training.checkpoint import Trained, load_newest
+from nmt_cli.training.checkpoint import load_newest
+from nmt_cli.training.compiling import compile_layers
 from nmt_cli.training.devices import choose_device, ranks_on_gpus, uses_gpu
+from nmt_cli.training.fine_tuning import begin_with_model
 from nmt_cli.training.joining import Terms
 from nmt_cli.training.launch import ranks_on_this_machine
 from nmt_cli.training.loop import out_of_patience, train
 from nmt_cli.training.place import Place
+from nmt_cli.training.precision import Precision, default_precision
 from nmt_cli.training.progress import RunLog, duration
 from nmt_cli.training.ranks import Ranks
 from nmt_cli.training.report import Reporter
 from nmt_cli.training.run_folder import RunFolder
-from nmt_cli.training.state import Progress, make_optimizer, state_tensors
+from nmt_cli.training.state import Progress
 from nmt_cli.training.stopping import listening_for_stop
 from nmt_cli.training.tensorboard import curves_of, require_tensorboard
 from nmt_cli.training.torchrun import lead_of_job
+from nmt_cli.training.trained import Trained, share_state
 from nmt_cli.training.validation import Validator
 
 
@@ -62,24 +64,30 @@ def run_training(
         settings = settings_of_run(run, settings, log, world_size=place.world_size if place else None)
         torch.set_num_threads(1)
         device = choose_device(settings.machine, local_rank=place.local_rank if place else 0)
-        model = Transformer(
-            settings.model, source_vocab_size=pieces.source_vocab_size, target_vocab_size=pieces.target_vocab_size
-        )
-        initialise(model, seed=settings.training.seed)
-        model.to(device)
-        trained = Trained(model, make_optimizer(model, settings.training), pieces, settings)
-        progress = load_newest(run, trained, log) or Progress()
+        trained = Trained.new(pieces, settings, device=device)
+        progress = load_newest(run, trained, log) or first_progress(trained, log)
         run.forget_metrics_after(progress.step)
         reporter = Reporter(run, trained, log, curves)
         reporter.started(progress)
         validator = Validator(pieces.validation, settings) if pieces.validation else None
         if validator is None:
             log.line("there is no validation split; the best checkpoint is not chosen")
+        if settings.machine.compile:
+            compile_layers(trained.model, log.line)
         before = progress.step
         terms = Terms(settings, pieces.digest, tuple(pieces.paths))
         with all_ranks(place, terms, device) as ranks:
-            share_state(trained, progress, ranks)
-            progress = train(run, trained, progress, validator=validator, reporter=reporter, stop=stop, ranks=ranks)
+            progress, limit = share_state(trained, progress, ranks)
+            progress = train(
+                run,
+                trained,
+                progress,
+                validator=validator,
+                reporter=reporter,
+                stop=stop,
+                ranks=ranks,
+                limit=limit,
+            )
         if progress.step == before:
             larger = "--set training.patience" if out_of_patience(progress, settings.training) else "--max-steps"
             log.line(f"{run.path}: complete at step {progress.step:,}; give a larger {larger} to go on")
@@ -135,8 +143,11 @@ def settings_of_run(run: RunFolder, settings: Settings, log: RunLog, *, world_si
         UsageError: a field that may not change has another value, or there are fewer GPUs than ranks.
     """
     ranks, before, began_on_gpu = settings.machine.ranks, None, False
+    precision = settings.training.precision
     if run.config.exists():
         began = resolve(preset=None, config=run.config)
+        precision = precision or began.training.precision or "float32"
+        settings = with_precision(settings, precision)
         changed = changes_not_allowed(began, settings)
         if changed:
             raise UsageError(f"{run.path}: cannot go on with other settings: {'; '.join(changed)}; name another --run")
@@ -149,9 +160,28 @@ def settings_of_run(run: RunFolder, settings: Settings, log: RunLog, *, world_si
     if before is not None and ranks != before:
         log.line(f"{ranks} processes share each update, {before} before: equal to the last bit only up to here")
     machine = settings.machine.model_copy(update={"ranks": ranks})
+    settings = with_precision(settings, precision or default_precision(choose_device(machine)))
     settings = settings.model_copy(update={"machine": machine})
     write_toml(run.config, settings)
     return settings
+
+
+def with_precision(settings: Settings, precision: Precision) -> Settings:
+    """Return settings that name the precision of training."""
+    training = settings.training.model_copy(update={"precision": precision})
+    return settings.model_copy(update={"training": training})
+
+
+def first_progress(trained: Trained, log: RunLog) -> Progress:
+    """Return where a new run stands, with the weights that it is to begin with.
+
+    Raises:
+        ModelError, UsageError: it is to begin with a model that is damaged, or does not fit.
+    """
+    if trained.settings.training.fine_tune is not None:
+        begin_with_model(trained, Path(trained.settings.training.fine_tune))
+        log.line(f"begins with the weights of {trained.settings.training.fine_tune}")
+    return Progress()
 
 
 def all_ranks(place: Place | None, terms: Terms, device: torch.device) -> AbstractContextManager[Ranks]:
@@ -159,10 +189,3 @@ def all_ranks(place: Place | None, terms: Terms, device: torch.device) -> Abstra
     if place is not None:
         return lead_of_job(place, terms, device=device)
     return ranks_on_this_machine(terms.settings.machine.ranks or 1, terms, device=device)
-
-
-def share_state(trained: Trained, progress: Progress, ranks: Ranks) -> None:
-    """Give the other ranks what this one, the lead, begins with."""
-    ranks.follow_lead_(state_tensors(trained.model, trained.optimizer))
-    for number in (progress.step, progress.epoch, progress.update_in_epoch):
-        ranks.lead_says(number)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
+from jaxtyping import Float64
+from torch import Tensor
 
 from nmt_cli.batches.corpus import EncodedCorpus, PiecesFolder
 from nmt_cli.batches.padding import pad_batch
@@ -19,7 +23,9 @@ from nmt_cli.scoring.bleu import BleuResult, sacrebleu_bleu
 from nmt_cli.scoring.chrf_ter import chrf
 from nmt_cli.scoring.result import MetricResult
 from nmt_cli.subwords.segmenter import Segmenter
-from nmt_cli.training.gradient import batch_loss
+from nmt_cli.training.gradient import ONE_RANK, batch_loss
+from nmt_cli.training.precision import in_full
+from nmt_cli.training.ranks import Ranks
 
 
 @dataclass(frozen=True)
@@ -65,32 +71,44 @@ class ValidationResult:
 
 
 class Validator:
-    """The validation split with its references, read once."""
+    """The validation split, with its references on the rank that needs them."""
 
     def __init__(self, pieces: PiecesFolder, settings: Settings) -> None:
-        """Read the split and turn its targets back into text, the references."""
+        """Take the validation split of an encoded corpus."""
+        self._pieces, self._settings = pieces, settings
         self._corpus = pieces.split("valid")
-        self._settings = settings
         self._language = str(pieces.manifest["target_language"])
-        self._text = pieces.text
-        self._segmenter = Segmenter.load(pieces.subwords_of("target"))
-        targets = self._corpus.target
-        self.references = [self._to_text(targets.sentence(i)[:-1].tolist()) for i in range(len(self._corpus))]
-        self._sample_sources = self._source_texts(pieces, sample_places(len(self._corpus)))
 
-    def validate(self, model: Transformer) -> ValidationResult:
-        """Return loss and BLEU of the model as it stands; its mode is left as it was."""
-        was_training = model.training
-        model.eval()
-        smoothed, plain, tokens = self._loss(model)
-        hypotheses = self._translate(model)
-        model.train(was_training)
-        bleu = sacrebleu_bleu(hypotheses, self.references, target_language=self._language)
+    @cached_property
+    def _segmenter(self) -> Segmenter:
+        return Segmenter.load(self._pieces.subwords_of("target"))
+
+    @cached_property
+    def references(self) -> list[str]:
+        """The targets turned back into text."""
+        targets = self._corpus.target
+        return [self._to_text(targets.sentence(i)[:-1].tolist()) for i in range(len(self._corpus))]
+
+    @cached_property
+    def _sample_sources(self) -> dict[int, str]:
+        return self._source_texts(self._pieces, sample_places(len(self._corpus)))
+
+    def validate(self, model: Transformer, ranks: Ranks = ONE_RANK) -> ValidationResult:
+        """Return loss and BLEU of the model as it stands, the same bits for any number of ranks.
+
+        The other ranks meanwhile `take_part`.
+
+        Raises:
+            LostRankError: a rank is gone.
+        """
+        losses, outputs = self.take_part(model, ranks)
+        tokens = int(self._corpus.target.lengths.sum())
+        hypotheses = [self._to_text(ids) for ids in outputs]
         return ValidationResult(
-            smoothed_loss=smoothed / tokens,
-            plain_loss=plain / tokens,
+            smoothed_loss=sum(losses[:, 0].tolist()) / tokens,
+            plain_loss=sum(losses[:, 1].tolist()) / tokens,
             target_tokens=tokens,
-            bleu=bleu,
+            bleu=sacrebleu_bleu(hypotheses, self.references, target_language=self._language),
             chrf=chrf(hypotheses, self.references),
             hypotheses=hypotheses,
             samples=[
@@ -99,37 +117,74 @@ class Validator:
             ],
         )
 
-    def _loss(self, model: Transformer) -> tuple[float, float, int]:
-        corpus, training = self._corpus, self._settings.training
-        smoothed = plain = 0.0
-        tokens = 0
-        for part in _batches_by_length(corpus, micro_batch_tokens=training.micro_batch_tokens or MICRO_BATCH_TOKENS):
-            batch = pad_batch(corpus, part)
-            with torch.no_grad():
-                loss = batch_loss(model, batch, smoothing=training.label_smoothing)
-            smoothed += float(loss.smoothed)
-            plain += float(loss.plain)
-            tokens += batch.target_tokens
-        return smoothed, plain, tokens
+    def take_part(self, model: Transformer, ranks: Ranks) -> tuple[Float64[Tensor, "N 2"], list[list[int]]]:
+        """Return the losses of each batch and the ids of each translation, after this rank did its share of both.
 
-    def _translate(self, model: Transformer) -> list[str]:
-        source = self._corpus.source
-        sources = [source.sentence(i).tolist() for i in range(len(self._corpus))]
-        found = TorchEngine([model]).search(sources, self._settings.search)
-        return [self._to_text(hypotheses[0].ids) for hypotheses in found]
+        The mode of the model is left as it was.
+
+        Raises:
+            LostRankError: a rank is gone.
+        """
+        was_training = model.training
+        model.eval()
+        with in_full(model):
+            losses, outputs = self._losses(model, ranks), self._outputs(model, ranks)
+        model.train(was_training)
+        return losses, outputs
+
+    def _losses(self, model: Transformer, ranks: Ranks) -> Float64[Tensor, "N 2"]:
+        corpus, training = self._corpus, self._settings.training
+        parts = _batches_by_length(corpus, micro_batch_tokens=training.micro_batch_tokens or MICRO_BATCH_TOKENS)
+        losses = torch.zeros(len(parts), 2, dtype=torch.float64)
+        for place in range(ranks.rank, len(parts), ranks.world_size):
+            with torch.no_grad():
+                loss = batch_loss(model, pad_batch(corpus, parts[place]), smoothing=training.label_smoothing)
+            losses[place] = torch.tensor([float(loss.smoothed), float(loss.plain)], dtype=torch.float64)
+        ranks.sum_(losses)
+        return losses
+
+    def _outputs(self, model: Transformer, ranks: Ranks) -> list[list[int]]:
+        source, engine, search = self._corpus.source, TorchEngine([model]), self._settings.search
+        batches = list(engine.search_batches(source.lengths.tolist(), search))
+        outputs: dict[int, list[int]] = {}
+        for places in batches[ranks.rank :: ranks.world_size]:
+            found = engine.search([source.sentence(place).tolist() for place in places], search)
+            outputs |= {place: list(best[0].ids) for place, best in zip(places, found, strict=True)}
+        return gathered(outputs, len(self._corpus), ranks)
 
     def _to_text(self, ids: list[int]) -> str:
-        return undo(self._segmenter.decode(ids), self._text, self._language)
+        return undo(self._segmenter.decode(ids), self._pieces.text, self._language)
 
     def _source_texts(self, pieces: PiecesFolder, places: list[int]) -> dict[int, str]:
         language, segmenter = str(pieces.manifest["source_language"]), Segmenter.load(pieces.subwords_of("source"))
         source = self._corpus.source
-        return {i: undo(segmenter.decode(source.sentence(i)[:-1].tolist()), self._text, language) for i in places}
+        return {
+            i: undo(segmenter.decode(source.sentence(i)[:-1].tolist()), self._pieces.text, language) for i in places
+        }
 
 
 def sample_places(n_pairs: int) -> list[int]:
     """Return the places of the pairs that are shown: first, middle and last."""
     return sorted({0, n_pairs // 2, n_pairs - 1})
+
+
+def gathered(outputs: Mapping[int, Sequence[int]], n_outputs: int, ranks: Ranks) -> list[list[int]]:
+    """Return the outputs of all ranks by their places; no two ranks have one in common.
+
+    Raises:
+        LostRankError: a rank is gone.
+    """
+    lengths = torch.zeros(n_outputs, dtype=torch.int64)
+    for place, ids in outputs.items():
+        lengths[place] = len(ids)
+    ranks.sum_(lengths)
+    ends = lengths.cumsum(0).tolist()
+    ids_of_all = torch.zeros(ends[-1], dtype=torch.int64)
+    for place, ids in outputs.items():
+        ids_of_all[ends[place] - len(ids) : ends[place]] = torch.tensor(ids, dtype=torch.int64)
+    ranks.sum_(ids_of_all)
+    flat = ids_of_all.tolist()
+    return [flat[end - length : end] for end, length in zip(ends, lengths.tolist(), strict=True)]
 
 
 def _batches_by_length(corpus: EncodedCorpus, *, micro_batch_tokens: int) -> list[Indices]:

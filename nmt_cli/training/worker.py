@@ -14,22 +14,23 @@ import torch
 from torch.distributed import FileStore, Store  # type: ignore[attr-defined]
 
 from nmt_cli.batches.corpus import the_only_corpus
-from nmt_cli.batches.plan import Cursor
 from nmt_cli.batches.training_data import open_training_data
 from nmt_cli.config import Settings
 from nmt_cli.errors import DataError, NmtError
-from nmt_cli.model.transformer import Transformer
-from nmt_cli.training.checkpoint import Trained
+from nmt_cli.training.compiling import compile_layers
 from nmt_cli.training.devices import own_gpu
 from nmt_cli.training.gradient import Gradient
 from nmt_cli.training.joining import terms_of_lead, together
 from nmt_cli.training.launch import STOP_SIGNALS
-from nmt_cli.training.loop import planned_updates, take_update
+from nmt_cli.training.loop import planned_updates, validation_is_due
 from nmt_cli.training.place import Place
 from nmt_cli.training.ranks import LostRankError, Ranks
 from nmt_cli.training.roll_call import RollCall
-from nmt_cli.training.state import make_optimizer, state_tensors
+from nmt_cli.training.state import Progress
 from nmt_cli.training.torchrun import ranks_at, store_of_job
+from nmt_cli.training.trained import Trained, share_state
+from nmt_cli.training.update import ready_updates, take_update
+from nmt_cli.training.validation import Validator
 
 SET_PARENT_DEATH_SIGNAL = 1
 
@@ -106,22 +107,27 @@ def untrained(data: Sequence[Path], settings: Settings, *, digest: str, device: 
     pieces = open_training_data(data)
     if pieces.digest != digest:
         raise DataError(f"{pieces.name} is {pieces.digest[:12]}…, but the lead's data {digest[:12]}…; copy it")
-    model = Transformer(
-        settings.model, source_vocab_size=pieces.source_vocab_size, target_vocab_size=pieces.target_vocab_size
-    ).to(device)
-    return Trained(model, make_optimizer(model, settings.training), pieces, settings)
+    trained = Trained.new(pieces, settings, device=device)
+    if settings.machine.compile:
+        compile_layers(trained.model, lambda _: None)  # the lead warns
+    return trained
 
 
 def follow(trained: Trained, ranks: Ranks) -> None:
-    """Share updates with the lead, from where it stands until it says stop."""
-    ranks.follow_lead_(state_tensors(trained.model, trained.optimizer))
-    cursor = Cursor(ranks.lead_says(0), ranks.lead_says(0), ranks.lead_says(0))
+    """Share updates and validations with the lead, from where it stands until it says stop."""
+    progress, limit = share_state(trained, Progress(), ranks)
     gradient = Gradient(trained.model)
+    validation = trained.pieces.validation
+    validator = Validator(validation, trained.settings) if validation else None
     trained.model.train()
-    for pairs, after in planned_updates(trained.corpus, trained.settings.training, cursor):
+    planned = planned_updates(trained.corpus, trained.settings.training, progress.cursor)
+    for update in ready_updates(trained, planned, ranks=ranks, limit=limit):
         if not ranks.lead_says(0):
             return
-        take_update(trained, gradient, pairs, step=after.step, ranks=ranks)
+        take_update(trained, gradient, update, ranks=ranks, limit=limit)
+        if validator is not None and validation_is_due(update.step, trained.settings.training):
+            with trained.shown():
+                validator.take_part(trained.model, ranks)
 
 
 if __name__ == "__main__":
