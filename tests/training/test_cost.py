@@ -13,10 +13,10 @@ from nmt_cli.batches.corpus import open_pieces
 from nmt_cli.batches.plan import Cursor, plan_epoch
 from nmt_cli.files import read_json
 from nmt_cli.training.cost import Cost, scientific
-from nmt_cli.training.gradient import UpdateResult
 from nmt_cli.training.loop import advanced
 from nmt_cli.training.start import run_training
 from nmt_cli.training.state import Progress
+from nmt_cli.training.update import UpdateResult
 
 
 @pytest.mark.parametrize(

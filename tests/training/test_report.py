@@ -13,15 +13,14 @@ import numpy as np
 import pytest
 import torch
 
-from nmt_cli.batches.corpus import open_pieces
-from nmt_cli.model.transformer import Transformer
-from nmt_cli.training.checkpoint import Trained
-from nmt_cli.training.gradient import UpdateLoss, UpdateResult
+from nmt_cli.batches.training_data import open_training_data
 from nmt_cli.training.progress import RunLog, peak_memory
 from nmt_cli.training.report import Reporter, shortened
 from nmt_cli.training.run_folder import RunFolder
 from nmt_cli.training.start import run_training
-from nmt_cli.training.state import Progress, make_optimizer
+from nmt_cli.training.state import Progress
+from nmt_cli.training.trained import Trained
+from nmt_cli.training.update import UpdateLoss, UpdateResult
 from nmt_cli.training.validation import sample_places
 
 LOSS = UpdateLoss(
@@ -71,13 +70,11 @@ class Told:
 def tell(toy: Any, tmp_path: Path) -> Iterator[Callable[..., Told]]:  # noqa: ANN401
     run = RunFolder(tmp_path / "run")
     run.create()
-    pieces = open_pieces(toy.corpus)
+    pieces = open_training_data(toy.corpus)
     with RunLog(run.log, quiet=True) as log:
 
         def begin(*assignments: str) -> Told:
-            settings = toy.settings(*assignments)
-            model = Transformer(settings.model, source_vocab_size=300, target_vocab_size=300)
-            trained = Trained(model, make_optimizer(model, settings.training), pieces, settings)
+            trained = Trained.new(pieces, toy.settings(*assignments), device=torch.device("cpu"))
             return Told(toy, run, Reporter(run, trained, log))
 
         yield begin
