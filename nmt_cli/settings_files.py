@@ -25,8 +25,14 @@ def preset_names() -> list[str]:
     return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
 
 
-def resolve(*, preset: str | None, config: Path | None, assignments: Sequence[str] = ()) -> Settings:
-    """Merge preset < file < assignments ("training.max_steps=200") into settings.
+def resolve(
+    *,
+    preset: str | None,
+    config: Path | None,
+    assignments: Sequence[str] = (),
+    of_model: Mapping[str, object] | None = None,
+) -> Settings:
+    """Merge preset < sections of a model < file < assignments ("training.max_steps=200") into settings.
 
     Raises:
         UsageError: an unknown preset, file, section or field, or a value out of range; all at once.
@@ -36,6 +42,7 @@ def resolve(*, preset: str | None, config: Path | None, assignments: Sequence[st
     if preset is not None:
         values = merge(values, _read_preset(preset))
         named.append(f"preset {preset}")
+    values = merge(values, of_model or {})
     if config is not None:
         values = merge(values, read_toml(config))
         named.append(str(config))

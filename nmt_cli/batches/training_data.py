@@ -110,14 +110,14 @@ class TrainingData:
         )
 
 
-def open_training_data(paths: Path | Sequence[Path]) -> TrainingData:
-    """Return the encoded corpora at some paths, each checked, and that they go together.
+def open_training_data(paths: Path | Sequence[Path], *, verify: bool = True) -> TrainingData:
+    """Return the encoded corpora at some paths, each checked (see `open_pieces`), and that they go together.
 
     Raises:
         DataError: as `open_pieces`, or two that differ in subwords, languages or text steps.
         UsageError: none, or one named twice.
     """
-    folders = tuple(open_pieces(path) for path in ([paths] if isinstance(paths, Path) else paths))
+    folders = tuple(open_pieces(path, verify=verify) for path in ([paths] if isinstance(paths, Path) else paths))
     if not folders:
         raise UsageError("no corpus is named to train on; name one or more")
     first = folders[0]

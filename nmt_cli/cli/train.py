@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +29,12 @@ def train(
         typer.Option(
             help="Pairs of each DATA in proportion, as in 3,1: an epoch has those of the corpus repeated least once. "
             "Default: every pair once."
+        ),
+    ] = None,
+    fine_tune: Annotated[
+        Path | None,
+        typer.Option(
+            help="Model folder whose weights and sizes a new run begins with. The preset is then fine-tune by default."
         ),
     ] = None,
     run: Annotated[Path | None, typer.Option(help="Folder of the run. Default: runs/CORPUS-PRESET.")] = None,
@@ -66,10 +73,15 @@ def train(
         chosen.append("machine.tensorboard=true")
     if weights is not None:
         chosen.append(f"training.corpus_weights={as_numbers(weights)}")
+    of_model = None
+    if fine_tune is not None:
+        of_model = sections_of_model(fine_tune)
+        chosen.append(f"training.fine_tune={json.dumps(str(fine_tune))}")
+        preset = "fine-tune" if preset is None and config is None else preset
     data = data or [the_only_corpus(Path("data"))]
     places = [real_path(path) for path in data]
     name = "+".join(place.parent.name if place.name == "pieces" else place.name for place in places)
-    settings = resolve(preset=preset, config=config, assignments=chosen)
+    settings = resolve(preset=preset, config=config, assignments=chosen, of_model=of_model)
     run = run or Path("runs") / f"{name}-{preset or (config.stem if config else 'run')}"
 
     from nmt_cli.training.start import run_training
@@ -94,6 +106,18 @@ def given_gpus(gpus: int | None, *, ranks: int | None, device: str | None, torch
         other = f"--ranks {ranks}" if ranks is not None else f"--device {device}"
         raise UsageError(f"--gpus {gpus} and {other} contradict each other; a GPU has one process: give one of them")
     return ["machine.device=cuda", f"machine.ranks={gpus}"]
+
+
+def sections_of_model(path: Path) -> dict[str, object]:
+    """Return the settings of sizes and of the search that a model folder carries.
+
+    Raises:
+        ModelError: it is none, or damaged.
+    """
+    from nmt_cli.model_folder import open_model_folder
+
+    description = open_model_folder(path).description
+    return {"model": description.model.model_dump(), "search": description.search.model_dump()}
 
 
 def as_numbers(text: str) -> list[float]:

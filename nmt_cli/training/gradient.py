@@ -68,7 +68,7 @@ def accumulate_gradient(model: Transformer, update: PreparedUpdate, config: Trai
     draws from (seed, step, micro-batch). Returned are this rank's smoothed and plain losses, summed, in nats.
     """
     target_tokens = update.target_tokens
-    losses = torch.zeros(N_LOSSES, device=model.output.weight.device)
+    losses = torch.zeros(N_LOSSES, dtype=model.output.weight.dtype, device=model.output.weight.device)
     for place, batch in update.micro_batches:
         torch.manual_seed(dropout_seed(config.seed, update.step, place))
         loss = batch_loss(model, batch, smoothing=config.label_smoothing)

@@ -12,9 +12,9 @@ import torch
 from nmt_cli.batches.sampled import subword_sampler
 from nmt_cli.batches.training_data import TrainingData, check_weights, open_training_data
 from nmt_cli.config import Settings
-from nmt_cli.decoding.engine import cores_to_use
 from nmt_cli.errors import DataError, UsageError
 from nmt_cli.settings_files import changes_not_allowed, resolve, write_toml
+from nmt_cli.training.capacity import Capacity, capacity_for
 from nmt_cli.training.checkpoint import load_newest
 from nmt_cli.training.compiling import compile_layers
 from nmt_cli.training.devices import choose_device, ranks_on_gpus, uses_gpu
@@ -61,7 +61,12 @@ def run_training(
         curves_of(run, settings.machine) as curves,
         listening_for_stop() as stop,
     ):
-        settings = settings_of_run(run, settings, log, world_size=place.world_size if place else None)
+        capacity = capacity_for(
+            settings, source_vocab_size=pieces.source_vocab_size, target_vocab_size=pieces.target_vocab_size
+        )
+        settings = settings_of_run(
+            run, settings, log, capacity=capacity, world_size=place.world_size if place else None
+        )
         torch.set_num_threads(1)
         device = choose_device(settings.machine, local_rank=place.local_rank if place else 0)
         trained = Trained.new(pieces, settings, device=device)
@@ -134,10 +139,13 @@ def refuse_misfit(pieces: TrainingData, settings: Settings) -> None:
                 )
 
 
-def settings_of_run(run: RunFolder, settings: Settings, log: RunLog, *, world_size: int | None = None) -> Settings:
+def settings_of_run(
+    run: RunFolder, settings: Settings, log: RunLog, *, capacity: Capacity, world_size: int | None = None
+) -> Settings:
     """Return the settings to train with, the number of ranks among them, and write them to the run.
 
     A run that goes on keeps its number of ranks unless another is given; a job of torchrun has `world_size`.
+    A new one takes what the machine has capacity for.
 
     Raises:
         UsageError: a field that may not change has another value, or there are fewer GPUs than ranks.
@@ -156,7 +164,9 @@ def settings_of_run(run: RunFolder, settings: Settings, log: RunLog, *, world_si
         ranks = world_size
     elif uses_gpu(settings.machine):
         ranks = ranks_on_gpus(ranks, before if began_on_gpu else None)
-    ranks = ranks or before or cores_to_use()
+    if ranks is None and before is None and capacity.ranks < capacity.cores:
+        log.line(str(capacity))
+    ranks = ranks or before or capacity.ranks
     if before is not None and ranks != before:
         log.line(f"{ranks} processes share each update, {before} before: equal to the last bit only up to here")
     machine = settings.machine.model_copy(update={"ranks": ranks})

@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C: the first asks training to save and stop, a second one stops at once."""
+"""SIGTERM, Ctrl-C and a hang-up: the first asks training to save and stop, a second one stops at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 from collections.abc import Iterator
 from types import FrameType
 
-EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
+EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 
 class StopRequest:
@@ -28,9 +28,10 @@ class StopRequest:
 
 @contextlib.contextmanager
 def listening_for_stop() -> Iterator[StopRequest]:
-    """Give the request that signals fill while the block runs."""
+    """Give the request that signals fill while the block runs; a hang-up that `nohup` ignores stays ignored."""
     request = StopRequest()
-    before = {number: signal.signal(number, request.note) for number in EXIT_CODES}
+    ignored = {signal.SIGHUP} if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else set()
+    before = {number: signal.signal(number, request.note) for number in EXIT_CODES.keys() - ignored}
     try:
         yield request
     finally:

@@ -14,7 +14,7 @@ import torch
 from torch.distributed import FileStore, Store  # type: ignore[attr-defined]
 
 from nmt_cli.batches.corpus import the_only_corpus
-from nmt_cli.batches.training_data import open_training_data
+from nmt_cli.batches.training_data import TrainingData, open_training_data
 from nmt_cli.config import Settings
 from nmt_cli.errors import DataError, NmtError
 from nmt_cli.training.compiling import compile_layers
@@ -41,7 +41,11 @@ def main() -> None:
     die_with(int(parent))
     place = Place(int(rank), int(world_size), local_rank=int(rank), local_world_size=int(world_size))
     try:
-        work(place, FileStore(store, place.world_size), lambda: [Path(path) for path in data])
+        work(
+            place,
+            FileStore(store, place.world_size),
+            lambda: open_training_data([Path(path) for path in data], verify=False),
+        )
     except NmtError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(error.exit_code)
@@ -57,7 +61,7 @@ def follow_job(place: Place, data: Sequence[Path] | None) -> NoReturn:
     if "TORCHELASTIC_RUN_ID" in os.environ:
         die_with(os.getppid())
     try:
-        work(place, store_of_job(place), lambda: list(data) if data else [the_only_corpus(Path("data"))])
+        work(place, store_of_job(place), lambda: open_training_data(data or the_only_corpus(Path("data"))))
     except NmtError as error:
         sys.exit(error.exit_code)
     sys.exit(0)
@@ -71,7 +75,7 @@ def die_with(parent: int) -> None:
         sys.exit(1)
 
 
-def work(place: Place, store: Store, find_data: Callable[[], Sequence[Path]]) -> None:
+def work(place: Place, store: Store, open_data: Callable[[], TrainingData]) -> None:
     """Meet the lead, learn its terms, and share its updates until it says stop.
 
     Raises:
@@ -86,7 +90,7 @@ def work(place: Place, store: Store, find_data: Callable[[], Sequence[Path]]) ->
             device = own_gpu(place.local_rank)
             ranks = ranks_at(place, device)
             roll = RollCall(store, ranks)
-        trained = untrained(find_data(), terms.settings, digest=terms.digest, device=device)
+        trained = untrained(open_data(), terms.settings, digest=terms.digest, device=device)
         with together(store, roll, ranks, timeout=terms.timeout):
             for number in STOP_SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
@@ -98,13 +102,12 @@ def work(place: Place, store: Store, find_data: Callable[[], Sequence[Path]]) ->
         raise
 
 
-def untrained(data: Sequence[Path], settings: Settings, *, digest: str, device: torch.device) -> Trained:
+def untrained(pieces: TrainingData, settings: Settings, *, digest: str, device: torch.device) -> Trained:
     """Return a model and optimizer to be filled from the lead.
 
     Raises:
         DataError: the data here is not the lead's.
     """
-    pieces = open_training_data(data)
     if pieces.digest != digest:
         raise DataError(f"{pieces.name} is {pieces.digest[:12]}…, but the lead's data {digest[:12]}…; copy it")
     trained = Trained.new(pieces, settings, device=device)

@@ -14,11 +14,12 @@ from torch.nn import functional
 
 from nmt_cli.batches.corpus import EncodedCorpus, EncodedSide
 from nmt_cli.batches.padding import pad_batch
-from nmt_cli.batches.plan import cut_update
+from nmt_cli.batches.plan import Cursor, Indices, cut_update
+from nmt_cli.batches.prepared import PreparedUpdate, prepare_update
 from nmt_cli.config import ModelConfig, TrainingConfig
 from nmt_cli.model.initialisation import initialise
 from nmt_cli.model.transformer import Transformer
-from nmt_cli.training.gradient import accumulate_gradient, batch_loss
+from nmt_cli.training.gradient import ONE_RANK, accumulate_gradient, batch_loss
 from nmt_cli.training.ranks import Ranks
 
 V = 50
@@ -61,6 +62,21 @@ def difference(one: Tensor, two: Tensor) -> float:
     return float((one - two).norm() / two.norm())
 
 
+def accumulate(
+    model: Transformer, pairs: Indices, config: TrainingConfig, *, step: int, ranks: Ranks = ONE_RANK
+) -> tuple[Tensor, PreparedUpdate]:
+    """Accumulate the gradient of a rank's share; return its losses, and the update as the rank saw it."""
+    update = prepare_update(
+        CORPUS,
+        pairs,
+        cursor=Cursor(step),
+        micro_batch_tokens=config.micro_batch_tokens or 0,
+        rank=ranks.rank,
+        world_size=ranks.world_size,
+    )
+    return accumulate_gradient(model, update, config), update
+
+
 def by_single_pairs(model: Transformer) -> tuple[float, Tensor]:
     """Return smoothed loss and gradient from pairs one at a time, with torch's loss and no padding anywhere."""
     total = 0.0
@@ -87,10 +103,10 @@ def test_one_batch_and_unequal_micro_batches_and_single_pairs_give_one_gradient(
         config = training(micro_batch_tokens)
         parts = cut_update(pairs, CORPUS.source.lengths, CORPUS.target.lengths, micro_batch_tokens=micro_batch_tokens)
         counts.add(len(parts))
-        loss = accumulate_gradient(model, CORPUS, pairs, config, step=3)
+        losses, update = accumulate(model, pairs, config, step=3)
         assert difference(gradient(model), expected) < bound
-        assert loss.smoothed == pytest.approx(expected_loss, rel=10 * bound)
-        assert (loss.source_tokens, loss.target_tokens) == (int(CORPUS.source.offsets[-1]), N_TARGET)
+        assert float(losses[0]) == pytest.approx(expected_loss, rel=10 * bound)
+        assert (update.source_lengths.sum(), update.target_tokens) == (int(CORPUS.source.offsets[-1]), N_TARGET)
     assert {1, 4, 16} <= counts
 
 
@@ -98,27 +114,28 @@ def test_one_batch_and_unequal_micro_batches_and_single_pairs_give_one_gradient(
 @pytest.mark.parametrize("micro_batch_tokens", [10_000, 41])
 def test_the_shares_of_all_ranks_sum_to_the_gradient(n_ranks: int, micro_batch_tokens: int) -> None:
     model = make_model(dtype=torch.float64)
-    whole_loss = accumulate_gradient(model, CORPUS, ALL, training(10_000), step=1)
+    whole_losses, _ = accumulate(model, ALL, training(10_000), step=1)
     whole = gradient(model)
-    shares, losses = [], []
+    shares, losses, updates = [], [], []
     for rank in range(n_ranks):
         for parameter in model.parameters():
             parameter.grad = torch.zeros_like(parameter)
         ranks = Ranks(rank, n_ranks)
-        losses.append(accumulate_gradient(model, CORPUS, ALL, training(micro_batch_tokens), step=1, ranks=ranks))
+        share, update = accumulate(model, ALL, training(micro_batch_tokens), step=1, ranks=ranks)
+        losses.append(share)
+        updates.append(update)
         shares.append(gradient(model))
     assert difference(torch.stack(shares).sum(dim=0), whole) < 1e-13
-    assert sum(loss.smoothed for loss in losses) == pytest.approx(whole_loss.smoothed, rel=1e-6)
-    assert sum(loss.plain for loss in losses) == pytest.approx(whole_loss.plain, rel=1e-6)
-    assert {loss.target_tokens for loss in losses} == {N_TARGET}
-    assert len({loss.positions for loss in losses}) == 1
+    assert torch.stack(losses).sum(dim=0).tolist() == pytest.approx(whole_losses.tolist(), rel=1e-12)
+    assert {update.target_tokens for update in updates} == {N_TARGET}
+    assert len({update.positions for update in updates}) == 1
 
 
 @settings(max_examples=10, deadline=None)
 @given(st.permutations(range(16)), st.lists(st.integers(1, 15), max_size=6))
 def test_any_partition_of_an_update_gives_its_gradient(order: list[int], cuts: list[int]) -> None:
     model = make_model(dtype=torch.float64)
-    accumulate_gradient(model, CORPUS, ALL, training(10_000), step=1)
+    accumulate(model, ALL, training(10_000), step=1)
     whole = gradient(model)
     for part in np.split(np.array(order), sorted(set(cuts))):
         (batch_loss(model, pad_batch(CORPUS, part), smoothing=0.1).smoothed / N_TARGET).backward()
@@ -155,7 +172,7 @@ def test_dropout_depends_on_seed_step_and_micro_batch_only() -> None:
 
     def at(step: int, **changes: int) -> Tensor:
         torch.manual_seed(int(torch.randint(10**6, ())))  # whatever was drawn before
-        accumulate_gradient(model, CORPUS, ALL, training(200).model_copy(update=changes), step=step)
+        accumulate(model, ALL, training(200).model_copy(update=changes), step=step)
         return gradient(model)
 
     first = at(7)
@@ -164,7 +181,7 @@ def test_dropout_depends_on_seed_step_and_micro_batch_only() -> None:
     assert difference(at(7, seed=2), first) > 0.01
     micro_batches = [pad_batch(CORPUS, np.array([0])), pad_batch(CORPUS, np.array([0]))]
     assert np.array_equal(micro_batches[0].source, micro_batches[1].source)
-    accumulate_gradient(model, CORPUS, np.array([0, 0]), training(1), step=7)
+    accumulate(model, np.array([0, 0]), training(1), step=7)
     twice = gradient(model)
-    accumulate_gradient(model, CORPUS, np.array([0]), training(1), step=7)
+    accumulate(model, np.array([0]), training(1), step=7)
     assert difference(gradient(model), twice) > 0.01  # the second of two equal micro-batches drew otherwise

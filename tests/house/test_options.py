@@ -18,7 +18,18 @@ OPTIONS = {
     | HELD_OUT,
     "bpe": {"--vocab-size", "--separate", "--target-vocab-size", "--algorithm", "--model", "--out", "--set"}
     | {"--force", "--quiet"},
-    "train": {"--preset", "--config", "--set", "--max-steps", "--weights", "--run", "--ranks", "--device", "--quiet"}
+    "train": {
+        "--preset",
+        "--config",
+        "--set",
+        "--max-steps",
+        "--weights",
+        "--fine-tune",
+        "--run",
+        "--ranks",
+        "--device",
+        "--quiet",
+    }
     | {"--gpus", "--tensorboard"},
     "average": {"--last", "--out", "--force", "--quiet"},
     "translate": {"--model", "--output", "--format", "--strict", "--device", "--set", "--quiet"}

@@ -52,11 +52,13 @@ BIG = {
 
 
 def settings_of(preset: str) -> Settings:
-    return resolve(preset=preset, config=None)
+    """Return the settings of a preset; fine-tune has the sizes of the model that it is used with."""
+    of_model = {"model": resolve(preset="tiny", config=None).model.model_dump()} if preset == "fine-tune" else None
+    return resolve(preset=preset, config=None, of_model=of_model)
 
 
 def test_the_presets_are_those_that_the_readme_can_name() -> None:
-    assert {"tiny", "small", "base", "big", "multi30k"} <= set(preset_names())
+    assert {"tiny", "small", "base", "big", "multi30k", "fine-tune"} <= set(preset_names())
 
 
 @pytest.mark.parametrize("preset", preset_names())

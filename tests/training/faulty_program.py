@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from nmt_cli.cli.main import main
-from nmt_cli.training import launch, loop, worker
+from nmt_cli.training import launch, update, worker
 
 FAULTS = {
     "raise": lambda: {}["no such thing"],
@@ -19,25 +19,26 @@ FAULTS = {
     "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
     "sleep": lambda: time.sleep(600),
 }
-real_update, real_start = worker.take_update, subprocess.Popen
-wanted, fault, step = sys.argv[1:4]
+real_gradient, real_start = update.accumulate_gradient, subprocess.Popen
+wanted, fault, step, command = sys.argv[1:5]
+own_rank = int(sys.argv[5] if command == "worker" else os.environ.get("RANK", "0"))
 
 
-def faulty_update(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401
-    if named["step"] == int(step) and named["ranks"].rank == int(wanted):
+def faulty_gradient(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401
+    if arguments[1].step == int(step) and own_rank == int(wanted):
         FAULTS[fault]()
-    return real_update(*arguments, **named)
+    return real_gradient(*arguments, **named)
 
 
-def start_faulty(command: list[str], **options: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401
-    own = [command[0], __file__, wanted, fault, step, "worker"]
-    return real_start([*own, *command[3:]], **options)
+def start_faulty(started: list[str], **options: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401
+    own = [started[0], __file__, wanted, fault, step, "worker"]
+    return real_start([*own, *started[3:]], **options)
 
 
 if __name__ == "__main__":
-    worker.take_update = loop.take_update = faulty_update
+    update.accumulate_gradient = faulty_gradient
     launch.subprocess.Popen = start_faulty
-    if sys.argv[4] == "worker":
+    if command == "worker":
         sys.argv[:5] = sys.argv[:1]
         worker.main()
     else:

@@ -19,9 +19,9 @@ from nmt_cli.errors import ModelError, UsageError
 from nmt_cli.settings_files import resolve
 from nmt_cli.subwords.encoding import encode_corpus
 from nmt_cli.subwords.segmenter import Segmenter
-from nmt_cli.training.checkpoint import Trained
 from nmt_cli.training.start import run_training
 from nmt_cli.training.state import Progress
+from nmt_cli.training.trained import Trained
 
 WEIGHTS = Path("last", "weights.safetensors")
 N_FIRST, N_SECOND = 300, 60

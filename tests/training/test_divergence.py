@@ -11,28 +11,31 @@ import numpy as np
 import pytest
 import torch
 
+from nmt_cli.batches.padding import Batch
+from nmt_cli.batches.prepared import PreparedUpdate
+from nmt_cli.config import TrainingConfig
 from nmt_cli.errors import DivergedError, MachineError
 from nmt_cli.model_folder import open_model_folder, read_tensors
-from nmt_cli.training import loop
+from nmt_cli.training import gradient, update
 
 
 @pytest.fixture
 def overflow(monkeypatch: pytest.MonkeyPatch) -> Callable[[range], None]:
     """Return a function that sets one weight to 1e38 while the gradients of some steps are worked out."""
-    accumulate = loop.accumulate_gradient
+    accumulate = update.accumulate_gradient
 
     def set_steps(steps: range) -> None:
-        def poisoned(model: Any, *arguments: Any, step: int, **others: Any) -> Any:  # noqa: ANN401
-            if step not in steps:
-                return accumulate(model, *arguments, step=step, **others)
+        def poisoned(model: Any, prepared: PreparedUpdate, config: TrainingConfig) -> Any:  # noqa: ANN401
+            if prepared.step not in steps:
+                return accumulate(model, prepared, config)
             weight = model.encoder_layers[0].feed_forward.outer.weight.data
             before = weight.clone()
             weight[0, :] = 1e38
-            result = accumulate(model, *arguments, step=step, **others)
+            result = accumulate(model, prepared, config)
             weight.copy_(before)
             return result
 
-        monkeypatch.setattr(loop, "accumulate_gradient", poisoned)
+        monkeypatch.setattr(update, "accumulate_gradient", poisoned)
 
     return set_steps
 
@@ -137,20 +140,71 @@ def test_metrics_are_json_whatever_is_skipped(
     assert [record["step"] for record in records if record["kind"] == "training"] == [4, 8, 9]
 
 
-def test_a_lack_of_memory_is_one_line_and_no_update(
+@pytest.fixture
+def small_memory(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], list[int]]:
+    """Return a function that gives the machine memory for so many positions a side from a step on.
+
+    It returns a list, to be filled with the positions of each micro-batch that went through from then on.
+    """
+    real = gradient.batch_loss
+    accumulate = update.accumulate_gradient
+    now = [0]
+
+    def noting(model: Any, prepared: PreparedUpdate, config: TrainingConfig) -> Any:  # noqa: ANN401
+        now[0] = prepared.step
+        return accumulate(model, prepared, config)
+
+    def holds(most: int, first_step: int) -> list[int]:
+        went_through = []
+
+        def limited(model: Any, batch: Batch, **others: Any) -> Any:  # noqa: ANN401
+            positions = max(batch.source.size, batch.target_out.size)
+            if now[0] >= first_step and positions > most:
+                torch.empty(1 << 58, dtype=torch.uint8)  # what the allocator itself says
+            if now[0] >= first_step:
+                went_through.append(positions)
+            return real(model, batch, **others)
+
+        monkeypatch.setattr(update, "accumulate_gradient", noting)
+        monkeypatch.setattr(gradient, "batch_loss", limited)
+        return went_through
+
+    return holds
+
+
+def test_a_lack_of_memory_halves_the_micro_batches_from_then_on(
     toy: Any,  # noqa: ANN401
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    small_memory: Callable[[int, int], list[int]],
 ) -> None:
-    accumulate = loop.accumulate_gradient
+    run = tmp_path / "run"
+    went_through = small_memory(40, 7)
+    progress = toy.train(run, "training.max_steps=10", "model.dropout=0.0", "model.attention_dropout=0.0")
+    assert progress.micro_batch_tokens == 37  # 150, 75, 37
+    assert max(went_through) <= 37
+    lines = [line for line in toy.log(run) if "out of memory" in line]
+    assert [line.partition(" positions")[0] for line in lines] == [
+        "step 7: out of memory; at most 75",
+        "step 7: out of memory; at most 37",
+    ]
+    whole = tmp_path / "whole"
+    small_memory(10**6, 7)
+    toy.train(whole, "training.max_steps=10", "model.dropout=0.0", "model.attention_dropout=0.0")
+    for one, other in zip(toy.metrics(run, "training"), toy.metrics(whole, "training"), strict=True):
+        assert one["loss_nats"] == pytest.approx(other["loss_nats"], rel=1e-5)
+    assert (
+        toy.train(run, "training.max_steps=11", "model.dropout=0.0", "model.attention_dropout=0.0").micro_batch_tokens
+        == 37
+    )
 
-    def greedy(*arguments: Any, step: int, **others: Any) -> Any:  # noqa: ANN401
-        if step == 7:
-            torch.empty(1 << 58, dtype=torch.uint8)
-        return accumulate(*arguments, step=step, **others)
 
-    monkeypatch.setattr(loop, "accumulate_gradient", greedy)
-    with pytest.raises(MachineError, match=r"^not enough memory for step 7; give fewer --ranks, or .* --run") as caught:
+def test_a_lack_of_memory_for_one_pair_is_one_line_and_no_update(
+    toy: Any,  # noqa: ANN401
+    tmp_path: Path,
+    small_memory: Callable[[int, int], list[int]],
+) -> None:
+    small_memory(2, 7)
+    with pytest.raises(MachineError, match=r"^not enough memory for step 7, even .* positions, its longest") as caught:
         toy.train(tmp_path / "run")
     assert caught.value.exit_code == 6
     assert "\n" not in str(caught.value)

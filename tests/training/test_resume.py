@@ -13,7 +13,7 @@ import pytest
 
 from nmt_cli.batches.plan import Cursor
 from nmt_cli.errors import ModelError, StoppedError, UsageError
-from nmt_cli.training import loop
+from nmt_cli.training import loop, update
 from nmt_cli.training.run_folder import RunFolder
 from nmt_cli.training.start import run_training
 
@@ -249,10 +249,17 @@ def test_a_stop_asked_for_at_any_moment_of_a_step_saves_that_step(
     whole_run: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    moments = ["learning_rate", "accumulate_gradient", "clip_gradient", "advanced", "reason_to_save", "out_of_patience"]
+    moments = {
+        "learning_rate": update,
+        "accumulate_gradient": update,
+        "take_update": loop,
+        "advanced": loop,
+        "reason_to_save": loop,
+        "out_of_patience": loop,
+    }
     run = tmp_path / "run"
-    for step, moment in enumerate(moments, start=1):
-        real = getattr(loop, moment)
+    for step, (moment, module) in enumerate(moments.items(), start=1):
+        real = getattr(module, moment)
 
         def signalled(*arguments: Any, real: Any = real, **others: Any) -> Any:  # noqa: ANN401
             result = real(*arguments, **others)
@@ -260,7 +267,7 @@ def test_a_stop_asked_for_at_any_moment_of_a_step_saves_that_step(
             monkeypatch.undo()
             return result
 
-        monkeypatch.setattr(loop, moment, signalled)
+        monkeypatch.setattr(module, moment, signalled)
         with pytest.raises(StoppedError, match=f"stopped at step {step - (moment == 'out_of_patience')}") as caught:
             toy.train(run)
         assert caught.value.exit_code == 143

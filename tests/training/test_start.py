@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from nmt_cli.errors import DataError, MachineError, ModelError, NmtError, UsageError
-from nmt_cli.training import start
+from nmt_cli.training.capacity import Capacity
 from nmt_cli.training.progress import RunLog
 from nmt_cli.training.run_folder import RunFolder
 from nmt_cli.training.start import run_training, settings_of_run
@@ -44,7 +44,7 @@ def settled(toy: Any, tmp_path: Path) -> Callable[..., int | None]:  # noqa: ANN
             machine = settings.machine.model_copy(update={"ranks": None})
             settings = settings.model_copy(update={"machine": machine})
         with RunLog(run.log, quiet=True) as log:
-            return settings_of_run(run, settings, log).machine.ranks
+            return settings_of_run(run, settings, log, capacity=Capacity(5, None, 1)).machine.ranks
 
     return settle
 
@@ -56,7 +56,6 @@ def test_a_run_keeps_its_ranks_and_says_when_they_change(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(start, "cores_to_use", lambda: 5)
     assert settled("machine.ranks=3") == 3
     assert settled() == 3
     assert toy.log(tmp_path / "run") == []
@@ -69,20 +68,23 @@ def test_a_run_keeps_its_ranks_and_says_when_they_change(
 
 def test_a_new_run_takes_one_rank_a_core(settled: Callable[..., int | None], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(start, "cores_to_use", lambda: 5)
     assert settled() == 5
 
 
-def test_a_gpu_has_one_rank_also_when_the_run_began_on_a_cpu(
+def test_a_gpu_each_for_as_many_ranks_as_asked_for_and_one_also_when_the_run_began_on_a_cpu(
     settled: Callable[..., int | None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert settled("machine.ranks=3") == 3
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    with pytest.raises(UsageError, match=r"machine.ranks is 3, but a GPU has one process; .*--device cpu"):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda _: None)
+    with pytest.raises(UsageError, match=r"machine.ranks is 3, a GPU each, but this machine has 2; .*--device cpu"):
         settled("machine.ranks=3")
     assert settled() == 1
+    assert settled("machine.device=cuda", "machine.ranks=2") == 2
+    assert settled() == 2
     assert settled("machine.device=cpu", "machine.ranks=4") == 4
 
 

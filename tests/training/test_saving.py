@@ -1,0 +1,71 @@
+"""Checkpoints that another thread writes are those of the moment when they were asked for."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from nmt_cli.batches.training_data import open_training_data
+from nmt_cli.errors import MachineError
+from nmt_cli.model_folder import open_model_folder
+from nmt_cli.training import saving
+from nmt_cli.training.run_folder import RunFolder
+from nmt_cli.training.saving import Saver
+from nmt_cli.training.state import Progress
+from nmt_cli.training.trained import Trained
+
+
+@pytest.fixture
+def trained(toy: Any) -> Trained:  # noqa: ANN401
+    return Trained.new(open_training_data(toy.corpus), toy.settings(), device=torch.device("cpu"))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    folder = RunFolder(tmp_path / "run")
+    folder.create()
+    return folder
+
+
+def test_it_is_written_while_training_goes_on(
+    trained: Trained, run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, real = threading.Event(), saving.write_snapshot
+
+    def slow(*arguments: Any) -> None:  # noqa: ANN401
+        assert go_on.wait(30)
+        real(*arguments)
+
+    monkeypatch.setattr(saving, "write_snapshot", slow)
+    weight = trained.model.source_embedding.weight
+    before = weight.detach().clone()
+    with Saver(run, trained, in_background=True) as saver:
+        saver.save(Progress(step=1), reason="turn")
+        assert run.steps() == []
+        weight.data.add_(1.0)
+        go_on.set()
+        saver.save(Progress(step=2), reason="turn")
+        assert 1 in run.steps()
+    assert run.steps() == [1, 2]
+    found = [open_model_folder(run.checkpoint(step)).weights()["source_embedding.weight"] for step in (1, 2)]
+    assert np.array_equal(found[0], before.numpy())
+    assert np.array_equal(found[1], before.numpy() + np.float32(1.0))
+
+
+@pytest.mark.parametrize("then", ["save", "end"])
+def test_what_could_not_be_written_is_an_error_of_the_run(
+    trained: Trained, run: RunFolder, monkeypatch: pytest.MonkeyPatch, then: str
+) -> None:
+    def full_disk(*_arguments: Any) -> None:  # noqa: ANN401
+        raise MachineError("no space left")
+
+    monkeypatch.setattr(saving, "write_snapshot", full_disk)
+    with pytest.raises(MachineError, match="no space left"), Saver(run, trained, in_background=True) as saver:  # noqa: PT012
+        saver.save(Progress(step=1), reason="turn")
+        if then == "save":
+            saver.save(Progress(step=2), reason="turn")
