@@ -74,13 +74,13 @@ class Ranks:
     def sum_(self, values: Tensor) -> None:
         """Replace values by their sum over all ranks, the same bits on each.
 
+        What is on a GPU may still be under way on return: `any_of` before it notices a rank that is gone.
+
         Raises:
             LostRankError: a rank is gone.
         """
         if self.world_size > 1:
             with self._together():
-                if values.is_cuda:  # a rank that is gone is noticed here, before the GPU waits for it in vain
-                    distributed.all_reduce(torch.zeros(1))
                 distributed.all_reduce(values)
 
     def any_of(self, claim: bool) -> bool:
