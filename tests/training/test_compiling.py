@@ -14,6 +14,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from nmt_cli.batches.packing import pack
 from nmt_cli.batches.padding import Batch
 from nmt_cli.config import ModelConfig
 from nmt_cli.model.initialisation import initialise
@@ -22,8 +23,11 @@ from nmt_cli.model.transformer import Transformer
 from nmt_cli.training import compiling, gradient
 from nmt_cli.training.compiling import compile_layers
 from nmt_cli.training.gradient import batch_loss
+from nmt_cli.training.packed_loss import packed_loss
 
 V = 30
+# Torch looks at the gradients of what it compiles and hides what that makes it warn of, which errors by then.
+torch_compiles = pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf")
 
 
 def make_model(**changes: object) -> Transformer:
@@ -42,7 +46,7 @@ def a_batch(n_pairs: int, source_length: int, target_length: int) -> Batch:
     return Batch(source, target_in, target_out)
 
 
-BATCHES = [a_batch(3, 7, 6), a_batch(5, 4, 9), a_batch(2, 9, 4)]
+BATCHES = [a_batch(3, 8, 6), a_batch(5, 4, 9), a_batch(2, 9, 4)]  # none of as many tokens as d_model
 
 
 def loss_and_gradient(model: Transformer, batch: Batch) -> tuple[float, Tensor]:
@@ -118,6 +122,33 @@ def test_where_compiling_fails_one_line_says_so_and_the_layers_stay_as_they_are(
     assert_same_function(model.eval(), make_model())
 
 
+def every_query_sees_itself(query: Tensor, key: Tensor, value: Tensor, *_spans: object, causal: bool) -> Tensor:
+    return query + value.mean() * key.sum() if causal else query
+
+
+@torch_compiles
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", [None, every_query_sees_itself])
+def test_a_layer_is_one_graph_dropout_included_for_any_length(kernel: object) -> None:
+    torch.compiler.reset()
+    model, graphs = make_model(dropout=0.1, ffn_dropout=0.1), list[object]()
+
+    def as_it_is(graph: torch.fx.GraphModule, _inputs: object) -> Callable[..., object]:
+        graphs.append(graph)
+        return graph.forward
+
+    for layer in (*model.encoder_layers, *model.decoder_layers):
+        layer.compile(dynamic=True, fullgraph=True, backend=as_it_is)
+    for batch in BATCHES:
+        if kernel is None:
+            batch_loss(model, batch, smoothing=0.1).smoothed.backward()
+        else:
+            packed_loss(model, pack(batch), kernel, smoothing=0.1).smoothed.backward()
+    assert len(graphs) == 2  # one an encoder layer, one a decoder layer
+    torch.compiler.reset()
+
+
+@torch_compiles
 @pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, {"reading": "t2t-2017", "norm": "pre", "d_k": 3, "d_v": 9}])
 def test_compiled_layers_give_the_loss_and_the_gradient_of_the_layers_as_they_are(
