@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 import nmt_cli
 from nmt_cli.batches.training_data import TrainingData
@@ -28,12 +30,16 @@ class Snapshot:
     progress: Progress
 
 
-def take_snapshot(trained: Trained, progress: Progress, *, reason: str) -> Snapshot:
-    """Return the state as it stands; on a CPU its arrays share the memory of what is being trained."""
+def take_snapshot(trained: Trained, progress: Progress, *, reason: str, copied: bool = False) -> Snapshot:
+    """Return the state as it stands; on a CPU it changes with what is being trained unless it is copied."""
     with trained.shown():
-        weights = {name: value.detach().cpu().numpy() for name, value in trained.model.named_parameters()}
-    state = {name: value.detach().cpu().numpy() for name, value in trained.state().items()}
+        weights = _arrays(trained.model.named_parameters(), copied=copied)
+    state = _arrays(trained.state().items(), copied=copied)
     return Snapshot(weights, state, describe(trained, progress, reason=reason), progress)
+
+
+def _arrays(tensors: Iterable[tuple[str, Tensor]], *, copied: bool) -> Weights:
+    return {name: tensor.detach().to("cpu", copy=copied).numpy() for name, tensor in tensors}
 
 
 def write_snapshot(run: RunFolder, trained: Trained, snapshot: Snapshot) -> None:

@@ -95,6 +95,17 @@ class Ranks:
         self.sum_(number_of_claims)
         return bool(number_of_claims)
 
+    def least_of(self, number: int) -> int:
+        """Return on every rank the smallest of their numbers.
+
+        Raises:
+            LostRankError: a rank is gone.
+        """
+        numbers = torch.zeros(self.world_size, dtype=torch.int64)
+        numbers[self.rank] = number
+        self.sum_(numbers)
+        return int(numbers.min())
+
     def follow_lead_(self, tensors: Iterable[Tensor]) -> None:
         """Replace tensors by those of rank 0.
 

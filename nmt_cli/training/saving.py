@@ -46,7 +46,7 @@ class Saver:
             MachineError, DataError: this checkpoint, or the one before, cannot be written.
         """
         self.finish()
-        snapshot = take_snapshot(self._trained, progress, reason=reason)
+        snapshot = take_snapshot(self._trained, progress, reason=reason, copied=self._in_background)
         if self._in_background:
             self._under_way = self._threads.submit(write_snapshot, self._run, self._trained, snapshot)
         else:

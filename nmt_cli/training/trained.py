@@ -16,7 +16,7 @@ from nmt_cli.batches.training_data import TrainingData
 from nmt_cli.config import Settings, TrainingConfig
 from nmt_cli.model.initialisation import initialise
 from nmt_cli.model.transformer import Transformer
-from nmt_cli.training.memory import MicroBatchLimit
+from nmt_cli.training.memory import MicroBatchLimit, measured_limit
 from nmt_cli.training.moving_average import MovingAverage
 from nmt_cli.training.precision import work_in
 from nmt_cli.training.ranks import Ranks
@@ -117,6 +117,8 @@ def share_state(trained: Trained, progress: Progress, ranks: Ranks) -> tuple[Pro
     """
     ranks.follow_lead_(trained.all_tensors())
     numbers = {name: ranks.lead_says(getattr(progress, name)) for name in ("step", "epoch", "update_in_epoch")}
-    given = trained.settings.training.micro_batch_tokens
-    limit = MicroBatchLimit(ranks.lead_says(progress.micro_batch_tokens or given or MICRO_BATCH_TOKENS))
-    return progress.model_copy(update=numbers), limit
+    config = trained.settings.training
+    limit = ranks.lead_says(progress.micro_batch_tokens or config.micro_batch_tokens or 0)
+    if limit == 0 and ranks.device.type == "cuda":
+        limit = ranks.least_of(measured_limit(trained.model, max_length=config.max_length))
+    return progress.model_copy(update=numbers), MicroBatchLimit(limit or MICRO_BATCH_TOKENS)

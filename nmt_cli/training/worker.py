@@ -23,6 +23,7 @@ from nmt_cli.training.gradient import Gradient
 from nmt_cli.training.joining import terms_of_lead, together
 from nmt_cli.training.launch import STOP_SIGNALS
 from nmt_cli.training.loop import planned_updates, validation_is_due
+from nmt_cli.training.memory import keep_few_primitives
 from nmt_cli.training.place import Place
 from nmt_cli.training.ranks import LostRankError, Ranks
 from nmt_cli.training.roll_call import RollCall
@@ -82,6 +83,7 @@ def work(place: Place, store: Store, open_data: Callable[[], TrainingData]) -> N
         NmtError: what ends this rank, after word of it was left for the lead.
     """
     torch.set_num_threads(1)
+    keep_few_primitives()
     ranks = ranks_at(place, torch.device("cpu"))
     roll = RollCall(store, ranks)
     try:

@@ -16,7 +16,7 @@ from nmt_cli.training.precision import in_full, work_in
 
 V = 60
 EPSILON = 2.0**-8
-"""Of bfloat16: distance of 1 to the next number, halved twice over by rounding and sums."""
+"""The largest relative error of rounding to bfloat16 twice."""
 
 
 def make_model(norm: str = "post") -> Transformer:
@@ -47,7 +47,8 @@ def test_loss_and_gradient_are_those_of_float32_but_for_rounding(norm: str) -> N
     rounded_loss, rounded = loss_and_gradient(model)
     assert rounded.dtype == torch.float32
     assert rounded_loss == pytest.approx(loss, rel=EPSILON)
-    assert 1e-5 < float((rounded - gradient).norm() / gradient.norm()) < 6 * EPSILON
+    # A rounding or two in each of some thirty steps there and back.
+    assert 1e-5 < float((rounded - gradient).norm() / gradient.norm()) < 16 * EPSILON
     with in_full(model):
         assert loss_and_gradient(model)[0] == loss
     assert model.precision is torch.bfloat16

@@ -133,5 +133,5 @@ def test_the_option_takes_sizes_and_search_from_the_model(
     assert settings.training.fine_tune == model
     assert settings.training.schedule == "constant"
     again = CliRunner().invoke(app, ["train", str(new_pairs), "--preset", "tiny", "--run", str(run), *options])
-    assert again.exit_code == 2
-    assert "training.fine_tune was" in again.output + again.stderr
+    assert isinstance(again.exception, UsageError)
+    assert f"training.fine_tune was {model!r}, now None" in str(again.exception)

@@ -49,8 +49,10 @@ def test_checkpoints_hold_the_average_and_beside_it_the_weights_of_a_run_without
     name = "encoder_layers.0.feed_forward.inner.weight"
     expected: torch.Tensor | None = None
     for step in range(2, 10):
-        weight = torch.from_numpy(checkpoint(plain, step)[0][name])
-        found = torch.from_numpy(checkpoint(averaged, step)[0][name])
+        weight, found = (
+            torch.from_numpy(open_model_folder(run / "checkpoints" / f"step-{step:08}").weights()[name])
+            for run in (plain, averaged)
+        )
         if expected is not None:
             decay = min(0.3, (1 + step) / (10 + step))
             assert torch.allclose(found, decay * expected + (1 - decay) * weight, rtol=1e-5, atol=1e-7)

@@ -1,0 +1,52 @@
+"""The limit of a micro-batch from what two of them took."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from nmt_cli.config import ModelConfig
+from nmt_cli.model.initialisation import initialise
+from nmt_cli.model.transformer import Transformer
+from nmt_cli.training.gradient import batch_loss
+from nmt_cli.training.memory import limit_for, longest_batch, measured_limit
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("fixed", "per_position", "free", "limit"),
+    [
+        (100 * MIB, 10_000, 1_000 * MIB, 73_216),  # (800 - 100) MiB / 10,000 = 73,400.3, in steps of 256
+        (0, 10_000, 1_000 * MIB, 83_712),  # 83,886.08
+        (0, 10_000_000, 1_000 * MIB, 512),  # 83 would fit: not less than is tried
+        (0, 1, 1_000 * MIB, 131_072),
+        (900 * MIB, 10_000, 1_000 * MIB, 512),
+    ],
+)
+def test_it_is_what_a_line_through_two_measurements_says(fixed: int, per_position: int, free: int, limit: int) -> None:
+    assert limit_for(lambda positions: fixed + per_position * positions, free_bytes=free) == limit
+
+
+def tiny() -> Transformer:
+    sizes = {"n_encoder_layers": 1, "n_decoder_layers": 1, "d_model": 32, "d_ff": 64, "n_heads": 4, "dropout": 0.0}
+    model = Transformer(ModelConfig.model_validate(sizes), source_vocab_size=50, target_vocab_size=50)
+    initialise(model, seed=1)
+    return model
+
+
+def test_what_is_tried_is_full_of_real_tokens() -> None:
+    batch = longest_batch(1_024, 256)
+    assert batch.source.shape == batch.target_out.shape == (4, 256)
+    assert batch.target_tokens == 1_024
+    assert batch_loss(tiny(), batch, smoothing=0.1).smoothed.isfinite()
+    assert longest_batch(100, 256).source.shape == (1, 256)
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_what_is_measured_fits_and_leaves_no_gradient() -> None:
+    model = tiny().cuda()
+    limit = measured_limit(model, max_length=256)
+    assert all(parameter.grad is None for parameter in model.parameters())
+    batch_loss(model, longest_batch(limit, 256), smoothing=0.1).smoothed.backward()
+    assert torch.cuda.max_memory_allocated() < torch.cuda.mem_get_info()[1]
