@@ -17,6 +17,9 @@ from nmt_cli.training.place import Place
 from nmt_cli.training.ranks import LostRankError, Ranks, reason_of
 from nmt_cli.training.roll_call import SECONDS_TO_MEET, RollCall
 
+SECONDS_TO_CONNECT = 60.0
+"""To a store that is there already."""
+
 
 def ranks_at(place: Place, device: torch.device) -> Ranks:
     """Return the ranks as the one at a place sees them."""
@@ -31,8 +34,10 @@ def store_of_job(place: Place) -> Store:
     """
     if place.local_world_size == place.world_size and sys.platform in LOOPBACK:
         os.environ.setdefault("GLOO_SOCKET_IFNAME", LOOPBACK[sys.platform])
+    has_begun = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"  # else the lead keeps it, and is yet to come
+    seconds = SECONDS_TO_CONNECT if has_begun else SECONDS_TO_MEET
     try:
-        store: Store = next(iter(rendezvous("env://", timeout=dt.timedelta(seconds=SECONDS_TO_MEET))))[0]
+        store: Store = next(iter(rendezvous("env://", timeout=dt.timedelta(seconds=seconds))))[0]
     except RuntimeError as error:
         where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
         raise LostRankError(f"the store of torchrun at {where} cannot be reached ({reason_of(error)})") from error

@@ -23,7 +23,7 @@ from nmt_cli.training.place import place_in_job
 
 BIN = Path(sys.executable).parent
 FAULTY = Path(__file__).with_name("faulty_program.py")
-TORCHRUN = [BIN / "torchrun", "--nproc-per-node", "2", "--master-port", "0"]
+TORCHRUN = [BIN / "torchrun", "--standalone", "--nproc-per-node", "2"]
 STEP = 7
 IN_TIME = 240
 """Seconds; what hangs takes longer, and so fails the test."""
