@@ -99,7 +99,7 @@ def work(place: Place, store: Store, open_data: Callable[[], TrainingData]) -> N
             follow(trained, ranks)
     except BaseException as error:
         roll.leave_word(error)
-        if isinstance(error, LostRankError) and not roll.lead_lives() and place.rank == 1:
+        if isinstance(error, LostRankError) and place.rank == 1 and not roll.lead_lives():
             sys.stderr.write(f"nmt: rank 0, the lead, was lost {ranks.standing}: no sign of life ({error})\n")
         raise
 
