@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import statistics
 from collections.abc import Iterable, Sequence
@@ -43,7 +44,7 @@ def rate_between(records: Sequence[dict[str, float]], fields: Sequence[str]) -> 
     A record's rate (the sum of `fields`, a second) counts by the time that it stands for.
     """
     amount = 0.0
-    for before, record in zip(records, records[1:], strict=False):
+    for before, record in itertools.pairwise(records):
         amount += sum(record[field] for field in fields) * (record["seconds"] - before["seconds"])
     return amount / (records[-1]["seconds"] - records[0]["seconds"])
 

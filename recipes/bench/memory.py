@@ -59,7 +59,7 @@ def main() -> None:
 
 def watch(training: Training, *, minutes: float) -> list[tuple[float, list[float]]]:
     """Return the resident MB of each process, each minute or six times in all, from the first report on."""
-    began, found = time.monotonic(), []
+    began, found = time.monotonic(), list[tuple[float, list[float]]]()
     every = min(1.0, minutes / 6)
     while (minute := len(found) * every) <= minutes:
         time.sleep(max(began + minute * 60 - time.monotonic(), 0))
@@ -75,10 +75,8 @@ def report(by_minute: list[tuple[float, list[float]]], peaks: list[float], slope
     rows = []
     for i, growth in enumerate(slopes):
         resident = [row[1][i] for row in by_minute]
-        rows.append(
-            [f"process {i}", f"{resident[0]:,.0f}", f"{resident[-1]:,.0f}", f"{spread(resident):,.0f}"]
-            + [f"{peaks[i]:,.0f}", f"{growth:+,.0f}"]
-        )
+        shown = (resident[0], resident[-1], spread(resident), peaks[i])
+        rows.append([f"process {i}", *(f"{mb:,.0f}" for mb in shown), f"{growth:+,.0f}"])
     print(table(["resident MB", "first", "last", "median", "peak", "slope an hour"], rows))
 
 

@@ -123,7 +123,8 @@ def train(
             is_last = part is own[-1]
             with contextlib.nullcontext() if n_ranks == 1 or is_last else shared.no_sync():
                 loss = batch_loss(shared, pad_batch(corpus, part), settings, vocab_size=model.config.vocab_size)
-                (loss * n_ranks / target_tokens).backward()  # the gradient is the mean over the processes
+                # The gradient will be the mean over the processes.
+                (loss * n_ranks / target_tokens).backward()  # type: ignore[no-untyped-call]
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(step, config, d_model=settings.model.d_model)
         optimizer.step()

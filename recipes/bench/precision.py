@@ -56,7 +56,17 @@ def train_to(options: argparse.Namespace) -> None:
         "training.save_every_steps": 200,
         "training.keep_checkpoints": 1,
     }
-    command = [options.nmt, "train", str(options.data), "--preset", options.preset, "--run", str(run), "--device", "cpu"]
+    command = [
+        options.nmt,
+        "train",
+        str(options.data),
+        "--preset",
+        options.preset,
+        "--run",
+        str(run),
+        "--device",
+        "cpu",
+    ]
     command += [word for name, value in chosen.items() for word in ("--set", f"{name}={value}")]
     while (record := validation_at(run / "metrics.jsonl", options.steps)) is None:
         # The preset's own max_steps stands, since the learning rate may depend on it; so it is stopped from here.

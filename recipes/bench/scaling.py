@@ -1,7 +1,7 @@
 """How training scales: with processes, with the length of sentences, with the vocabulary. Our program alone.
 
-    scaling.py ranks DATA            tokens a second of 1, 2 … one-thread processes
-    scaling.py sizes FOLDER...       time per update on folders called synthetic-VOCABULARY-LENGTH
+scaling.py ranks DATA            tokens a second of 1, 2 … one-thread processes
+scaling.py sizes FOLDER...       time per update on folders called synthetic-VOCABULARY-LENGTH
 """
 
 from __future__ import annotations
@@ -45,7 +45,11 @@ def main() -> None:
             window = measure(contender, Path("runs/window"), warm_up=WARM_UP, seconds=options.window)
             windows.setdefault(name, []).append(window)
             rounds.append({"round": number, "load_average": load, "name": name} | asdict(window))
-        result = {"machine": processes.machine(), "preset": options.preset, "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
+        result = {
+            "machine": processes.machine(),
+            "preset": options.preset,
+            "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        }
         write_result(options.out, result | {"windows": rounds})
     print(f"\n`{options.preset}` on {processes.machine()}; {options.rounds} rounds of {options.window:.0f} s\n")
     print(table_of_ranks(windows) if options.what == "ranks" else table_of_sizes(windows))

@@ -1,7 +1,7 @@
 """Sentences whose length in pieces is given, with exactly so many pieces in use: a character each, drawn evenly.
 
-No character is a space and each is a piece of its own, so a sentence of n - 1 characters has n tokens, its end
-symbol counted. Written for `nmt prepare`.
+No character is a space and each is a piece of its own; SentencePiece puts the mark of a space before a sentence, and
+there is an end symbol, so a sentence of n - 2 characters has n tokens. Written for `nmt prepare`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ import argparse
 import random
 from pathlib import Path
 
-CONTROL_AND_BYTES = 259
+OTHER_PIECES = 260
+"""Control symbols, bytes, and the mark of a space."""
+OTHER_TOKENS = 2
+"""Of a sentence: that mark, and the end symbol."""
 LETTERS = [chr(code) for first, last in ((0x4E00, 0x9FA5), (0xAC00, 0xD7A3)) for code in range(first, last + 1)]
 """Characters that every Unicode version has, which have no case and do not compose."""
 
@@ -32,12 +35,13 @@ def main() -> None:
 
 def sentences(vocabulary: int, length: int, number: int, *, seed: int) -> list[str]:
     """Return sentences that use all pieces about equally often."""
-    letters = LETTERS[: vocabulary - CONTROL_AND_BYTES]
+    letters = LETTERS[: vocabulary - OTHER_PIECES]
     chooser = random.Random(seed)  # noqa: S311 - nothing secret
-    needed, drawn = number * (length - 1), list[str]()
+    n_characters = length - OTHER_TOKENS
+    needed, drawn = number * n_characters, list[str]()
     while len(drawn) < needed:
         drawn += chooser.sample(letters, len(letters))
-    return ["".join(drawn[i : i + length - 1]) for i in range(0, needed, length - 1)]
+    return ["".join(drawn[i : i + n_characters]) for i in range(0, needed, n_characters)]
 
 
 if __name__ == "__main__":

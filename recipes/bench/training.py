@@ -32,6 +32,7 @@ def main() -> None:
     parser.add_argument("--compiled-rounds", type=int, default=2)
     parser.add_argument("--window", type=float, default=30.0, help="seconds")
     parser.add_argument("--compiled-warm-up", type=float, default=60.0, help="seconds")
+    parser.add_argument("--peer-mode", help="as in 'eager 1 2'; default: the fastest, measured once")
     parser.add_argument("--set", action="append", default=[], dest="assignments", help="for both programs")
     parser.add_argument("--out", type=Path, default=Path("out"))
     options = parser.parse_args()
@@ -70,17 +71,21 @@ def warm_up_of(preset: str) -> WarmUp:
 
 def best_modes(options: argparse.Namespace) -> dict[str, Mode]:
     """Return the peer's fastest mode by precision, from what was measured before or now."""
+    if options.peer_mode:
+        return dict.fromkeys(PRECISIONS, as_mode(options.peer_mode))
     kept = options.out / f"peer-{options.preset}.json"
     if not kept.exists():
         print(f"the peer's modes at {options.preset}, a window of {options.window / 2:.0f} s each", flush=True)
         speeds = {precision: probe(options, precision) for precision in PRECISIONS}
         write_result(kept, {"machine": processes.machine(), "tokens_per_second": speeds})
     speeds = json.loads(kept.read_text(encoding="utf-8"))["tokens_per_second"]
-    best = {}
-    for precision, by_mode in speeds.items():
-        attention, n_processes, threads = max(by_mode, key=lambda mode: by_mode[mode]).split()
-        best[precision] = (attention, int(n_processes), int(threads))
-    return best
+    return {precision: as_mode(max(by_mode, key=lambda mode: by_mode[mode])) for precision, by_mode in speeds.items()}
+
+
+def as_mode(text: str) -> Mode:
+    """Return attention, processes and threads of each from a text as in 'eager 1 2'."""
+    attention, n_processes, threads = text.split()
+    return attention, int(n_processes), int(threads)
 
 
 def probe(options: argparse.Namespace, precision: str) -> dict[str, float]:
@@ -100,19 +105,19 @@ def one_round(options: argparse.Namespace, modes: dict[str, Mode], *, seed: int,
     """Return a window of each contender, ours and the peer's in turns, on the updates of one seed."""
     data, preset, more = options.data, options.preset, options.assignments
     warm_up = warm_up_of(preset)
-    seen = []
+    plan = []
     for precision in PRECISIONS:
-        for contender in (
-            ours(options.nmt, data, preset, precision=precision, seed=seed, more=more),
-            peer(data, preset, precision=precision, seed=seed, mode=modes[precision], more=more),
-        ):
-            seen.append(measure(contender, Path("runs/window"), warm_up=warm_up, seconds=options.window))
+        plan += [
+            (ours(options.nmt, data, preset, precision=precision, seed=seed, more=more), warm_up),
+            (peer(data, preset, precision=precision, seed=seed, mode=modes[precision], more=more), warm_up),
+        ]
     if compiled:
-        warm_up = WarmUp(warm_up.updates, max(warm_up.seconds, options.compiled_warm_up))
-        for precision in PRECISIONS:
-            contender = ours(options.nmt, data, preset, precision=precision, seed=seed, compiled=True, more=more)
-            seen.append(measure(contender, Path("runs/window"), warm_up=warm_up, seconds=options.window))
-    return seen
+        longer = WarmUp(warm_up.updates, max(warm_up.seconds, options.compiled_warm_up))
+        plan += [
+            (ours(options.nmt, data, preset, precision=precision, seed=seed, compiled=True, more=more), longer)
+            for precision in PRECISIONS
+        ]
+    return [measure(contender, Path("runs/window"), warm_up=warm, seconds=options.window) for contender, warm in plan]
 
 
 def by_contender(windows: list[Window]) -> dict[str, list[Window]]:
@@ -140,7 +145,9 @@ def summary(windows: list[Window]) -> dict[str, dict[str, object]]:
             "target_tokens_per_second": spread(window.target_tokens_per_second for window in seen),
             "peak_mb_of_largest_process": spread(window.peak_mb for window in seen),
             **{
-                f"over_peer_{precision}": ratios([window.tokens_per_second for window in seen], peer_of(found, precision))
+                f"over_peer_{precision}": ratios(
+                    [window.tokens_per_second for window in seen], peer_of(found, precision)
+                )
                 for precision in PRECISIONS
             },
         }
@@ -154,12 +161,13 @@ def as_table(windows: list[Window]) -> str:
     rows = []
     for name, seen in found.items():
         speeds = [window.tokens_per_second for window in seen]
+        source = spread(window.source_tokens_per_second for window in seen).median
+        target = spread(window.target_tokens_per_second for window in seen).median
         rows.append(
             [
                 f"{name} ({len(seen)} rounds)",
                 f"{spread(speeds):,.0f}",
-                f"{spread(window.source_tokens_per_second for window in seen).median:,.0f} + "
-                f"{spread(window.target_tokens_per_second for window in seen).median:,.0f}",
+                f"{source:,.0f} + {target:,.0f}",
                 f"{spread(window.peak_mb for window in seen):,.0f}",
                 *(f"{ratios(speeds, peer_of(found, precision)):.2f}" for precision in PRECISIONS),
             ]
