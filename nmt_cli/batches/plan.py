@@ -13,6 +13,7 @@ from nmt_cli.batches.proportions import in_proportion
 from nmt_cli.config import TrainingConfig
 
 Indices = np.ndarray[Any, np.dtype[np.int64]]
+Keys = np.ndarray[Any, np.dtype[np.unsignedinteger[Any]]]
 MICRO_BATCH_TOKENS = 4096
 """Padded positions a side that go through the model at a time, where the settings and the device name no limit."""
 
@@ -31,7 +32,7 @@ class EpochPlan:
     """One pass over the corpus, or over that of several that is repeated least."""
 
     updates: list[Indices]
-    """The pairs of each update, sorted by target, then source length."""
+    """The pairs of each update, in an order in which neighbours are alike; see `by_length`."""
     n_too_long: int
     """Pairs left out because a side has more tokens than `max_length`."""
 
@@ -60,7 +61,7 @@ def plan_epoch(
     fits = np.flatnonzero((source_lengths <= max_length) & (target_lengths <= max_length))
     used = in_proportion(fits, sizes, weights, seed=seed, epoch=epoch) if weights else fits
     keys = draws.random_raw(len(used))
-    order = used[np.lexsort((keys, source_lengths[used], target_lengths[used]))]
+    order = used[by_length(source_lengths[used], target_lengths[used], keys)]
     source_sums = np.cumsum(source_lengths[order])
     target_sums = np.cumsum(target_lengths[order])
     updates: list[Indices] = []
@@ -75,6 +76,16 @@ def plan_epoch(
         first, source_before, target_before = last, int(source_sums[last - 1]), int(target_sums[last - 1])
     shuffled = np.argsort(draws.random_raw(len(updates)), kind="stable")
     return EpochPlan([updates[place] for place in shuffled], len(source_lengths) - len(fits))
+
+
+def by_length(source_lengths: Indices, target_lengths: Indices, keys: Keys | None = None) -> Indices:
+    """Return an order of pairs in which neighbours are alike in both lengths, so that little is padded.
+
+    By target length; within one, by source length, up where it is even and down where it is odd; within
+    both, by key.
+    """
+    up_and_down = np.where(target_lengths % 2, -source_lengths, source_lengths)
+    return np.lexsort((up_and_down, target_lengths) if keys is None else (keys, up_and_down, target_lengths))
 
 
 def plan_of(corpus: EncodedCorpus, config: TrainingConfig, *, epoch: int) -> EpochPlan:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nmt_cli.batches.corpus import EncodedCorpus, EncodedSide, Side
-from nmt_cli.batches.plan import Indices
+from nmt_cli.batches.plan import Indices, by_length
 from nmt_cli.batches.training_data import TrainingData
 from nmt_cli.config import TrainingConfig
 from nmt_cli.errors import UsageError
@@ -38,7 +38,7 @@ class SubwordSampler:
         sampled = EncodedCorpus(
             self._cut(corpus.source, pairs, self.source, drops), self._cut(corpus.target, pairs, self.target, drops)
         )
-        return sampled, np.lexsort((sampled.source.lengths, sampled.target.lengths))
+        return sampled, by_length(sampled.source.lengths, sampled.target.lengths)
 
     def _cut(self, side: Side, pairs: Indices, cutter: WordCutter, drops: Drops) -> EncodedSide:
         stored = [side.sentence(int(pair))[:-1].tolist() for pair in pairs]

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import torch
 from jaxtyping import Float64
 from torch import Tensor
 
 from nmt_cli.batches.corpus import EncodedCorpus, PiecesFolder
 from nmt_cli.batches.padding import pad_batch
-from nmt_cli.batches.plan import MICRO_BATCH_TOKENS, Indices, cut_update
+from nmt_cli.batches.plan import MICRO_BATCH_TOKENS, Indices, by_length, cut_update
 from nmt_cli.config import Settings
 from nmt_cli.corpora.text_steps import undo
 from nmt_cli.decoding.engine import TorchEngine
@@ -188,5 +187,5 @@ def gathered(outputs: Mapping[int, Sequence[int]], n_outputs: int, ranks: Ranks)
 
 
 def _batches_by_length(corpus: EncodedCorpus, *, micro_batch_tokens: int) -> list[Indices]:
-    order = np.lexsort((corpus.source.lengths, corpus.target.lengths))
+    order = by_length(corpus.source.lengths, corpus.target.lengths)
     return cut_update(order, corpus.source.lengths, corpus.target.lengths, micro_batch_tokens=micro_batch_tokens)
