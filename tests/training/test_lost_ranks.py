@@ -35,7 +35,10 @@ WHY = {
     "stop": rf"no sign of life \({WAITED}\)",
     "sleep": rf"at work on it for \d+ s \({WAITED}\)",
 }
-WHY_UNDER_TORCHRUN = WHY | {"exit": r"no sign of life \(Connection .*\)", "kill": r"no sign of life \(Connection .*\)"}
+WHY_UNDER_TORCHRUN = WHY | {
+    "exit": r"no sign of life \(.*[Cc]onnection .*\)",
+    "kill": r"no sign of life \(.*[Cc]onnection .*\)",
+}
 slow = pytest.mark.slow
 
 
