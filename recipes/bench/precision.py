@@ -19,7 +19,11 @@ from contenders import PRECISIONS
 from figures import difference_in_noise, spread, table, write_result
 from window import end_with_children
 
-FIGURES = {"loss_nats": "validation loss", "plain_loss_nats": "validation loss, plain", "bleu": "validation BLEU"}
+FIGURES = {
+    "validation_loss_nats": "validation loss",
+    "validation_bleu": "validation BLEU",
+    "validation_chrf": "validation chrF",
+}
 STOPPED = 128 + signal.SIGTERM
 
 

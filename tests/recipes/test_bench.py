@@ -135,3 +135,24 @@ def test_synthetic_sentences_have_one_length_and_use_every_letter(monkeypatch: p
     assert len(set("".join(lines))) == 40
     assert lines != synthetic.sentences(300, 12, 50, seed=2)
     assert len(synthetic.LETTERS) == len(set(synthetic.LETTERS)) >= 32_000 - synthetic.OTHER_PIECES
+
+
+def test_precisions_are_compared_by_the_figures_of_a_validation(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    precision = program("precision", monkeypatch)
+    metrics = tmp_path / "metrics.jsonl"
+    results = []
+    for name, bleus in {"float32": [30.0, 32.0], "bfloat16": [31.0, 33.0]}.items():
+        for seed, bleu in enumerate(bleus):
+            record = dict.fromkeys(precision.FIGURES, 1.0) | {"validation_bleu": bleu, "kind": "validation", "step": 9}
+            metrics.write_text(json.dumps(record) + "\n", encoding="utf-8")
+            assert precision.validation_at(metrics, 8) is None
+            results.append(tmp_path / f"{name}-{seed}.json")
+            seen = {"precision": name, "seed": seed, "preset": "multi30k"} | precision.validation_at(metrics, 9)
+            results[-1].write_text(json.dumps(seen), encoding="utf-8")
+    precision.compare_all(results, tmp_path / "compared.json")
+    # Variances 2 and 2 of two values each: an error of the square root of 2.
+    assert "| validation BLEU | 31.0000 (30.0000 .. 32.0000) | 32.0000 (31.0000 .. 33.0000) | +1.0000 | 1.4142 |" in (
+        capsys.readouterr().out
+    )
