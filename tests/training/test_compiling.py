@@ -150,6 +150,7 @@ def test_a_layer_is_one_graph_dropout_included_for_any_length(kernel: object) ->
 
 @torch_compiles
 @pytest.mark.slow
+@pytest.mark.timeout(1200)  # a C++ compiler on a busy machine
 @pytest.mark.parametrize("changes", [{}, {"reading": "t2t-2017", "norm": "pre", "d_k": 3, "d_v": 9}])
 def test_compiled_layers_give_the_loss_and_the_gradient_of_the_layers_as_they_are(
     changes: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
