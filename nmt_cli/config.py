@@ -238,7 +238,7 @@ class MachineConfig(Section):
     )
     ranks: PositiveInt | None = Field(
         default=None,
-        description="processes that share each update; default: one a core on a CPU, as far as memory goes; one on a GPU",
+        description="processes that share an update; default: one a core on a CPU, as far as memory goes; one on a GPU",
         json_schema_extra=MAY_CHANGE,
     )
     rank_timeout_minutes: float = Field(
