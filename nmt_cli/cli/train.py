@@ -54,10 +54,11 @@ def train(
     from nmt_cli.batches.corpus import the_only_corpus
     from nmt_cli.files import real_path
     from nmt_cli.settings_files import resolve
-    from nmt_cli.training.place import place_in_job
+    from nmt_cli.training.place import end_in_silence_when_stopped, place_in_job
 
     place = place_in_job()
     if place is not None and place.rank:
+        end_in_silence_when_stopped()  # before torch is imported, which takes its time
         from nmt_cli.training.worker import follow_job
 
         follow_job(place, data)

@@ -17,11 +17,11 @@ from torch.distributed import FileStore  # type: ignore[attr-defined]
 
 from nmt_cli.errors import MachineError
 from nmt_cli.training.joining import Terms, leading
+from nmt_cli.training.place import STOP_SIGNALS
 from nmt_cli.training.ranks import Ranks
 from nmt_cli.training.roll_call import RollCall
 
 LOOPBACK = {"linux": "lo", "darwin": "lo0"}
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class OtherRank:

@@ -21,10 +21,9 @@ from nmt_cli.training.compiling import compile_layers
 from nmt_cli.training.devices import own_gpu
 from nmt_cli.training.gradient import Gradient
 from nmt_cli.training.joining import terms_of_lead, together
-from nmt_cli.training.launch import STOP_SIGNALS
 from nmt_cli.training.loop import planned_updates, validation_is_due
 from nmt_cli.training.memory import keep_few_primitives
-from nmt_cli.training.place import Place
+from nmt_cli.training.place import STOP_SIGNALS, Place
 from nmt_cli.training.ranks import LostRankError, Ranks
 from nmt_cli.training.roll_call import RollCall
 from nmt_cli.training.state import Progress
@@ -55,10 +54,8 @@ def main() -> None:
 def follow_job(place: Place, data: Sequence[Path] | None) -> NoReturn:
     """Work as a rank that torchrun started; the lead says what there is to say.
 
-    Until all have met, SIGTERM ends this process; then it is the lead's to decide.
+    Until all have met, SIGTERM is to end this process; then it is the lead's to decide.
     """
-    for number in STOP_SIGNALS:
-        signal.signal(number, signal.SIG_DFL)
     if "TORCHELASTIC_RUN_ID" in os.environ:
         die_with(os.getppid())
     try:
