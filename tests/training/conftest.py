@@ -16,6 +16,7 @@ from nmt_cli.corpora.data_folder import DataDescription, open_data_folder, write
 from nmt_cli.files import write_json
 from nmt_cli.settings_files import resolve
 from nmt_cli.subwords.encoding import encode_corpus
+from nmt_cli.training import loop
 from nmt_cli.training.start import run_training
 from nmt_cli.training.state import Progress
 
@@ -121,6 +122,20 @@ def toy(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Toy:
     path = tmp_path_factory.mktemp("settings") / "toy.toml"
     path.write_text(TOY, encoding="utf-8")
     return Toy(corpus, path)
+
+
+@pytest.fixture
+def best_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Return a function that lets no validation but that of one step count."""
+    real = loop.judged
+
+    def let_count(step: int) -> None:
+        def judged(progress: Progress, *arguments: Any) -> Progress:  # noqa: ANN401
+            return real(progress, *arguments) if progress.step == step else progress
+
+        monkeypatch.setattr(loop, "judged", judged)
+
+    return let_count
 
 
 @pytest.fixture(scope="session")

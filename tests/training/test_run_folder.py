@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 
 from nmt_cli.errors import DataError, MachineError, ModelError
 from nmt_cli.model_folder import open_model_folder
-from nmt_cli.training import loop
+from nmt_cli.training import loop, saving
 from nmt_cli.training.averaging import choose_checkpoints
 from nmt_cli.training.progress import RunLog
 from nmt_cli.training.run_folder import RunFolder
@@ -83,9 +83,13 @@ def test_what_a_kill_left_of_a_removed_state_is_swept_away(
 
 def test_no_link_points_at_nothing_when_a_run_goes_on_from_an_older_checkpoint(
     toy: Any,  # noqa: ANN401
-    run: RunFolder,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    best_at: Callable[[int], None],
 ) -> None:
+    best_at(24)
+    run = RunFolder(tmp_path / "run")
+    toy.train(run.path)
     assert (run.path / "best").resolve() == run.checkpoint(24)
     assert not run.checkpoint(12).exists()  # the best of those before
     (run.checkpoint(24) / "training" / "state.json").write_text("{}")
@@ -158,7 +162,7 @@ def test_no_checkpoint_gets_other_subwords_than_it_was_trained_with(
     corpus, run = tmp_path / "toy", RunFolder(tmp_path / "run")
     shutil.copytree(toy.corpus, corpus)
     subwords = corpus / "pieces" / "subwords.model"
-    save = loop.save_checkpoint
+    save = saving.write_snapshot
 
     def meanwhile(*arguments: Any, **others: Any) -> None:  # noqa: ANN401
         save(*arguments, **others)
@@ -167,7 +171,7 @@ def test_no_checkpoint_gets_other_subwords_than_it_was_trained_with(
         else:
             subwords.write_bytes(subwords.read_bytes() + b"\n")
 
-    monkeypatch.setattr(loop, "save_checkpoint", meanwhile)
+    monkeypatch.setattr(saving, "write_snapshot", meanwhile)
     with pytest.raises(DataError, match=r"subwords.model: exchanged or removed while a run trained on it"):
         run_training(corpus, run.path, toy.settings(), quiet=True)
     assert [path.name for path in run.checkpoints.iterdir()] == ["step-00000005"]
