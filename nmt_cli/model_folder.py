@@ -24,6 +24,7 @@ from nmt_cli.errors import MachineError, ModelError, UsageError
 from nmt_cli.files import read_json, require_folder, sha256_of_file
 from nmt_cli.sealed import is_sealed, verify_file, write_sealed
 from nmt_cli.settings_files import validated
+from nmt_cli.weight_storage import StorageForm, restored, stored
 
 Weights = Mapping[str, np.ndarray[Any, Any]]
 MANIFEST = "model.json"
@@ -47,6 +48,7 @@ class ModelDescription(Section):
     model: ModelConfig
     search: SearchConfig = Field(description="the defaults of `translate` with this model")
     text: TextConfig = Field(description="what is done to text before subwords see it")
+    stored_as: StorageForm = Field(default="float32", description="of the weights: `weight_storage`")
     step: int = Field(ge=0, description="updates behind these weights; of an average, the last one's")
     scores: dict[str, float | str] = Field(default_factory=dict, description="at the last validation")
     licence: str | None = Field(default=None, description="of the weights")
@@ -78,7 +80,15 @@ class ModelFolder:
         return JOINT_SUBWORDS in self.digests
 
     def weights(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return the tensors by name."""
+        """Return the tensors by name, in float32 if they were stored in fewer bits.
+
+        Raises:
+            ModelError: missing, damaged, or another format.
+        """
+        return restored(self.stored_weights(), self.description.stored_as, where=str(self.path / WEIGHTS))
+
+    def stored_weights(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Return the tensors by name as they are stored: in an int8 model, numbers and scales."""
         return read_tensors(self.path / WEIGHTS)
 
 
@@ -152,9 +162,9 @@ def write_model_folder(
 ) -> None:
     """Fill an empty folder (see `files.new_directory`) with a model.
 
-    `subwords` maps the file names of this format to the files to copy.
+    `subwords` maps the file names of this format to the files to copy. The description says how to store weights.
     """
-    write_tensors(folder / WEIGHTS, weights)
+    write_tensors(folder / WEIGHTS, stored(weights, description.stored_as))
     for name, source in subwords.items():
         shutil.copyfile(source, folder / name)
     digests = {name: sha256_of_file(folder / name) for name in (WEIGHTS, *subwords)}

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 N_AVERAGED = 5
+
+
+class Store(enum.StrEnum):
+    """How weights are kept in the folder."""
+
+    FLOAT32 = "float32"
+    FLOAT16 = "float16"
+    INT8 = "int8"
 
 
 def average(
@@ -18,6 +27,9 @@ def average(
         int | None, typer.Option(min=1, help="Checkpoints of the run, the newest ones. Default: 5.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Model folder to write. Default: models/RUN-avgN.")] = None,
+    store: Annotated[
+        Store, typer.Option(help="Form of the weights in the folder; int8 has a scale a row of a matrix.")
+    ] = Store.FLOAT32,
     force: Annotated[bool, typer.Option("--force", help="Replace a complete model folder.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Nothing on stderr.")] = False,
 ) -> None:
@@ -42,6 +54,6 @@ def average(
         paths = choose_checkpoints(first, last=last)
         out = out or Path("models") / f"{real_path(first).name}-avg{last}"
     refuse_existing(out, manifest=MANIFEST, kind=KIND, force=force)
-    average_models(paths, out, force=force)
+    average_models(paths, out, force=force, stored_as=store.value)
     if not quiet:
         announce(f"{out}: the mean of {', '.join(real_path(path).name for path in paths)}")

@@ -13,6 +13,7 @@ from nmt_cli.errors import ModelError, UsageError
 from nmt_cli.files import new_directory, real_path
 from nmt_cli.model_folder import KIND, MANIFEST, ModelFolder, open_model_folder, subword_files, write_model_folder
 from nmt_cli.training.run_folder import RunFolder
+from nmt_cli.weight_storage import StorageForm
 
 
 def choose_checkpoints(run_path: Path, *, last: int) -> list[Path]:
@@ -30,7 +31,9 @@ def choose_checkpoints(run_path: Path, *, last: int) -> list[Path]:
     return [run.checkpoint(step) for step in steps[-last:]]
 
 
-def average_models(paths: Sequence[Path], out: Path, *, force: bool = False) -> Path:
+def average_models(
+    paths: Sequence[Path], out: Path, *, force: bool = False, stored_as: StorageForm = "float32"
+) -> Path:
     """Write the arithmetic mean of the weights of models, taken in float64, as a model folder.
 
     Raises:
@@ -47,6 +50,7 @@ def average_models(paths: Sequence[Path], out: Path, *, force: bool = False) -> 
     description = newest.description.model_copy(
         update={
             "scores": {},
+            "stored_as": stored_as,
             "provenance": {
                 "data": newest.description.provenance.get("data"),
                 "parents": [

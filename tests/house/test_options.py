@@ -31,7 +31,7 @@ OPTIONS = {
         "--quiet",
     }
     | {"--gpus", "--tensorboard"},
-    "average": {"--last", "--out", "--force", "--quiet"},
+    "average": {"--last", "--out", "--store", "--force", "--quiet"},
     "translate": {"--model", "--output", "--format", "--strict", "--device", "--set", "--quiet"}
     | {"--beam-size", "--length-penalty", "--alpha", "--max-extra", "--min-length", "--n-best", "--batch-tokens"},
     "score": {"--reference", "--target-lang", "--lowercase", "--tokenize", "--json", "--quiet"},

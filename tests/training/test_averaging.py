@@ -133,6 +133,20 @@ def test_the_command_writes_models_run_avg_n(whole_run: Path, tmp_path: Path) ->
     assert done.stderr == "nmt: models/whole-avg2: exists; give --force to replace it, or name another place\n"
 
 
+def test_an_average_can_be_stored_in_a_byte_a_weight_and_averaged_again(whole_run: Path, tmp_path: Path) -> None:
+    done = nmt("average", whole_run, "--last", "2", "--store", "int8", "--out", "small", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "small: the mean of step-00000020, step-00000024\n")
+    average_models(choose_checkpoints(whole_run, last=2), tmp_path / "mean")
+    small, mean = open_model_folder(tmp_path / "small"), open_model_folder(tmp_path / "mean").weights()
+    assert small.stored_weights()["source_embedding.weight"].dtype == np.int8
+    average_models([tmp_path / "small"], tmp_path / "again")
+    again = load_file(tmp_path / "again" / "weights.safetensors")
+    assert again.keys() == mean.keys()
+    for name, array in mean.items():
+        step = np.abs(array).max(axis=-1, keepdims=True) / 127 if array.ndim == 2 else 0.0
+        assert (np.abs(again[name] - array) <= 0.5001 * step).all(), name
+
+
 def test_last_is_refused_where_models_are_named(whole_run: Path, tmp_path: Path) -> None:
     done = nmt("average", whole_run / "last", whole_run / "best", "--last", "2", "--out", "mean", cwd=tmp_path)
     assert done.returncode == 2
