@@ -10,6 +10,8 @@ from torch import Tensor
 
 ROWS_AT_A_TIME = 256
 """Positions whose logits exist at the same time; few enough to stay in the cache of a CPU."""
+ROWS_A_PRODUCT = 1_024
+"""Positions whose probabilities are kept until they are multiplied together, a multiple of the above."""
 
 
 class SummedLoss(NamedTuple):
@@ -58,19 +60,16 @@ class _SummedLoss(torch.autograd.Function):
         states_gradient = torch.empty_like(states) if needs_gradient else None
         output_gradient = torch.zeros_like(output) if needs_gradient else None
         normalisers = states.new_empty(len(states))
-        n_rows = ROWS_AT_A_TIME
-        buffer = states.new_empty(min(n_rows, len(states)), output.size(0))
-        for first in range(0, len(states), n_rows):
-            rows = slice(first, first + n_rows)
+        logits_buffer = states.new_empty(min(ROWS_AT_A_TIME, len(states)), output.size(0))
+        kept = rounded_states.new_empty(min(ROWS_A_PRODUCT, len(states)), output.size(0))
+        for first in range(0, len(states), ROWS_A_PRODUCT):
+            rows = slice(first, first + ROWS_A_PRODUCT)
             some_states = rounded_states[rows]
-            logits = _multiply(some_states, rounded_output.T, out=buffer[: len(some_states)])
-            largest = logits.amax(dim=1)
-            probabilities = torch.softmax(logits, dim=1, out=logits)
-            normalisers[rows] = largest - probabilities.amax(dim=1).log()
+            probabilities = kept[: len(some_states)]
+            _softmax(some_states, rounded_output, normalisers[rows], logits_buffer, out=probabilities)
             if states_gradient is not None and output_gradient is not None:
-                rounded = probabilities.to(some_states.dtype)
-                _multiply(rounded, rounded_output, out=states_gradient[rows])
-                output_gradient += rounded.T @ some_states
+                _multiply(probabilities, rounded_output, out=states_gradient[rows])
+                _add_product(output_gradient, probabilities.T, some_states)
         gold_rows = output.index_select(0, gold)
         output_sum = output.sum(dim=0)
         plain = (normalisers - (states * gold_rows).sum(dim=1)).sum()
@@ -90,6 +89,25 @@ class _SummedLoss(torch.autograd.Function):
         return states_gradient * gradients[0], output_gradient * gradients[0], None, None, None
 
 
+def _softmax(states: Tensor, output: Tensor, normalisers: Tensor, buffer: Tensor, *, out: Tensor) -> None:
+    """Set `out` to the probabilities of all symbols and `normalisers` to log sum exp, a few rows at a time.
+
+    Both are worked out in the precision of `buffer`, and the probabilities rounded to that of `out`.
+    """
+    for first in range(0, len(states), ROWS_AT_A_TIME):
+        rows = slice(first, first + ROWS_AT_A_TIME)
+        logits = _multiply(states[rows], output.T, out=buffer[: len(out[rows])])
+        largest = logits.amax(dim=1)
+        probabilities = torch.softmax(logits, dim=1, out=logits)
+        normalisers[rows] = largest - probabilities.amax(dim=1).log()
+        out[rows] = probabilities
+
+
 def _multiply(left: Tensor, right: Tensor, *, out: Tensor) -> Tensor:
     """Return left x right in `out`, which may be of a higher precision."""
     return torch.mm(left, right, out=out) if left.dtype == out.dtype else out.copy_(left @ right)
+
+
+def _add_product(total: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """Add left x right to `total`, which may be of a higher precision."""
+    return total.addmm_(left, right) if left.dtype == total.dtype else total.add_(left @ right)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -21,6 +23,8 @@ SHARE_OF_FREE_MEMORY = 0.8
 PROBES = (1_024, 4_096)
 """Positions a side of the micro-batches that are tried."""
 SMALLEST_LIMIT, LARGEST_LIMIT = 512, 131_072
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
+"""Options of `mallopt` by its numbers (mallopt(3))."""
 
 
 class MicroBatchLimit:
@@ -52,6 +56,18 @@ def keep_few_primitives() -> None:
     By default it keeps 1,024 such primitives, some megabytes each, and time is not saved by more than a few.
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16")
+
+
+def keep_freed_memory() -> None:
+    """Have the C library keep large blocks that are freed for the next ones, instead of giving them back.
+
+    Micro-batches take and free the same memory again and again, and the system hands out pages one by one,
+    zeroed each time. What cannot be set, as where the C library is not GNU's, stays as it is.
+    """
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if set_option is not None:
+        for option, size in ((M_MMAP_THRESHOLD, 1 << 30), (M_TRIM_THRESHOLD, (1 << 31) - 1), (M_TOP_PAD, 1 << 26)):
+            set_option(option, size)
 
 
 def measured_limit(model: Transformer, *, max_length: int) -> int:

@@ -22,7 +22,7 @@ from nmt_cli.training.fine_tuning import begin_with_model
 from nmt_cli.training.joining import Terms
 from nmt_cli.training.launch import ranks_on_this_machine
 from nmt_cli.training.loop import out_of_patience, train
-from nmt_cli.training.memory import keep_few_primitives
+from nmt_cli.training.memory import keep_few_primitives, keep_freed_memory
 from nmt_cli.training.place import Place
 from nmt_cli.training.precision import Precision, default_precision
 from nmt_cli.training.progress import RunLog, duration
@@ -70,6 +70,7 @@ def run_training(
         )
         torch.set_num_threads(1)
         keep_few_primitives()
+        keep_freed_memory()
         device = choose_device(settings.machine, local_rank=place.local_rank if place else 0)
         trained = Trained.new(pieces, settings, device=device)
         progress = load_newest(run, trained, log) or first_progress(trained, log)

@@ -22,7 +22,7 @@ from nmt_cli.training.devices import own_gpu
 from nmt_cli.training.gradient import Gradient
 from nmt_cli.training.joining import terms_of_lead, together
 from nmt_cli.training.loop import planned_updates, validation_is_due
-from nmt_cli.training.memory import keep_few_primitives
+from nmt_cli.training.memory import keep_few_primitives, keep_freed_memory
 from nmt_cli.training.place import STOP_SIGNALS, Place
 from nmt_cli.training.ranks import LostRankError, Ranks
 from nmt_cli.training.roll_call import RollCall
@@ -81,6 +81,7 @@ def work(place: Place, store: Store, open_data: Callable[[], TrainingData]) -> N
     """
     torch.set_num_threads(1)
     keep_few_primitives()
+    keep_freed_memory()
     ranks = ranks_at(place, torch.device("cpu"))
     roll = RollCall(store, ranks)
     try:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -50,3 +53,30 @@ def test_on_a_gpu_what_is_measured_fits_and_leaves_no_gradient() -> None:
     assert all(parameter.grad is None for parameter in model.parameters())
     batch_loss(model, longest_batch(limit, 256), smoothing=0.1).smoothed.backward()
     assert torch.cuda.max_memory_allocated() < torch.cuda.mem_get_info()[1]
+
+
+PAGES_ASKED_FOR = """
+import resource, sys
+import torch
+from nmt_cli.training.memory import keep_freed_memory
+
+if sys.argv[1] == "keep":
+    keep_freed_memory()
+faults = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+def take_and_free():
+    several = [torch.zeros(1 << 24) for _ in range(2)]  # of 64 MiB: more than the library keeps by itself
+take_and_free()
+before = faults()
+for _ in range(5):
+    take_and_free()
+print(faults() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="an option of the GNU C library")
+def test_memory_that_was_freed_is_taken_again_without_new_pages() -> None:
+    kept, given_back = (
+        int(subprocess.run([sys.executable, "-c", PAGES_ASKED_FOR, how], capture_output=True, check=True).stdout)
+        for how in ("keep", "give back")
+    )
+    assert kept < given_back / 5  # a part of the heap may still be new the second time
