@@ -52,6 +52,15 @@ def ours(
     return Contender(name, [nmt, "train", str(data), *options], {})
 
 
+TUNED = "MarianMT tuned"
+"""The peer in its fastest mode, on our batches."""
+
+
+def as_it_comes() -> tuple[str, int, int]:
+    """Return how the peer uses the cores when it is told nothing: attention, processes, threads of each."""
+    return ("sdpa", 1, len(os.sched_getaffinity(0)))
+
+
 def peer_modes() -> list[tuple[str, int, int]]:
     """Return the ways in which the peer can use the cores: attention, processes, threads of each."""
     cores = len(os.sched_getaffinity(0))
@@ -66,12 +75,14 @@ def peer(
     precision: str,
     seed: int,
     mode: tuple[str, int, int],
+    own_batches: bool = False,
     more: Sequence[str] = (),
 ) -> Contender:
-    """Return Hugging Face's MarianMTModel in a mode of `peer_modes`."""
+    """Return Hugging Face's MarianMTModel in a mode of `peer_modes`, on our batches or such as its trainer makes."""
     attention, n_processes, threads = mode
     command = [str(PEER_PYTHON), str(HERE / "peer.py"), str(data)]
     command += settings_of_window(preset, precision=precision, seed=seed, more=more)
     command += ["--attention", attention, "--processes", str(n_processes), "--threads", str(threads)]
-    name = f"MarianMT {precision} {attention} {n_processes} x {threads}"
+    command += ["--batches", "own" if own_batches else "ours"]
+    name = f"{'MarianMT' if own_batches else TUNED} {precision} {attention} {n_processes} x {threads}"
     return Contender(name, command, {"OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1"})

@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, distributed
 from torch.nn import functional
@@ -39,6 +40,7 @@ def main() -> None:
     parser.add_argument("--preset", required=True)
     parser.add_argument("--set", action="append", default=[], dest="assignments")
     parser.add_argument("--attention", choices=["eager", "sdpa"], required=True)
+    parser.add_argument("--batches", choices=["ours", "own"], default="ours", help="own: as the peer's trainer does")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rank", type=int, default=0)
@@ -59,7 +61,9 @@ def main() -> None:
     pieces = open_pieces(options.data)
     torch.manual_seed(settings.training.seed)
     model = marian(settings.model, vocab_size=pieces.target_vocab_size, attention=options.attention)
-    train(model, pieces.split("train"), settings, options.run, rank=options.rank, n_ranks=options.processes)
+    corpus = pieces.split("train")
+    updates = planned(corpus, settings.training) if options.batches == "ours" else grouped(corpus, settings.training)
+    train(model, corpus, updates, settings, options.run, rank=options.rank, n_ranks=options.processes)
 
 
 def marian(config: ModelConfig, *, vocab_size: int, attention: str) -> MarianMTModel:
@@ -93,9 +97,16 @@ def marian(config: ModelConfig, *, vocab_size: int, attention: str) -> MarianMTM
 
 
 def train(
-    model: MarianMTModel, corpus: EncodedCorpus, settings: Settings, run: Path, *, rank: int, n_ranks: int
+    model: MarianMTModel,
+    corpus: EncodedCorpus,
+    updates: Iterator[Indices],
+    settings: Settings,
+    run: Path,
+    *,
+    rank: int,
+    n_ranks: int,
 ) -> None:
-    """Take the updates of the plan, one after the other."""
+    """Take the updates, one after the other."""
     config = settings.training
     optimizer = torch.optim.AdamW(
         model.parameters(),
@@ -109,7 +120,7 @@ def train(
         shared = DistributedDataParallel(model, gradient_as_bucket_view=True, broadcast_buffers=False)
     source_lengths, target_lengths = corpus.source.lengths, corpus.target.lengths
     report = Report(run / "metrics.jsonl", every=config.report_every_steps, is_lead=rank == 0)
-    for step, pairs in enumerate(planned(corpus, config), start=1):
+    for step, pairs in enumerate(updates, start=1):
         parts = cut_update(
             pairs,
             source_lengths,
@@ -138,6 +149,23 @@ def planned(corpus: EncodedCorpus, config: TrainingConfig) -> Iterator[Indices]:
     while True:
         yield from plan_of(corpus, config, epoch=epoch).updates
         epoch += 1
+
+
+def grouped(corpus: EncodedCorpus, config: TrainingConfig) -> Iterator[Indices]:
+    """Yield updates as the peer's trainer makes them with `group_by_length`, epoch after epoch.
+
+    So many pairs an update that it has as many tokens as ours on average. Of each 50 updates drawn at random, the
+    pairs are sorted by the length of the source.
+    """
+    source_lengths, target_lengths = corpus.source.lengths, corpus.target.lengths
+    n_pairs = max(1, round(config.tokens_per_update / max(source_lengths.mean(), target_lengths.mean())))
+    generator = np.random.default_rng(config.seed)
+    while True:
+        order = generator.permutation(len(source_lengths))
+        for first in range(0, len(order), 50 * n_pairs):
+            drawn = order[first : first + 50 * n_pairs]
+            by_length = drawn[np.argsort(-source_lengths[drawn], kind="stable")]
+            yield from (by_length[place : place + n_pairs] for place in range(0, len(by_length), n_pairs))
 
 
 def batch_loss(model: MarianMTModel, batch: Batch, settings: Settings, *, vocab_size: int) -> Tensor:

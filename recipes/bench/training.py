@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import processes
-from contenders import PRECISIONS, ours, peer, peer_modes
+from contenders import PRECISIONS, TUNED, as_it_comes, ours, peer, peer_modes
 from figures import ratios, spread, table, write_result
 from window import DISTURBED, WarmUp, Window, end_with_children, measure, tell_round
 
@@ -110,6 +110,10 @@ def one_round(options: argparse.Namespace, modes: dict[str, Mode], *, seed: int,
         plan += [
             (ours(options.nmt, data, preset, precision=precision, seed=seed, more=more), warm_up),
             (peer(data, preset, precision=precision, seed=seed, mode=modes[precision], more=more), warm_up),
+            (
+                peer(data, preset, precision=precision, seed=seed, mode=as_it_comes(), own_batches=True, more=more),
+                warm_up,
+            ),
         ]
     if compiled:
         longer = WarmUp(warm_up.updates, max(warm_up.seconds, options.compiled_warm_up))
@@ -128,9 +132,12 @@ def by_contender(windows: list[Window]) -> dict[str, list[Window]]:
     return found
 
 
-def peer_of(windows: dict[str, list[Window]], precision: str) -> list[float]:
-    """Return the peer's speeds in one precision, round after round."""
-    name = next(name for name in windows if name.startswith(f"MarianMT {precision}"))
+PEERS = tuple(f"{peer_name} {precision}" for peer_name in ("MarianMT", TUNED) for precision in PRECISIONS)
+
+
+def peer_of(windows: dict[str, list[Window]], which: str) -> list[float]:
+    """Return the speeds of one of PEERS, round after round."""
+    name = next(name for name in windows if name.startswith(which))
     return [window.tokens_per_second for window in windows[name]]
 
 
@@ -145,10 +152,8 @@ def summary(windows: list[Window]) -> dict[str, dict[str, object]]:
             "target_tokens_per_second": spread(window.target_tokens_per_second for window in seen),
             "peak_mb_of_largest_process": spread(window.peak_mb for window in seen),
             **{
-                f"over_peer_{precision}": ratios(
-                    [window.tokens_per_second for window in seen], peer_of(found, precision)
-                )
-                for precision in PRECISIONS
+                f"over {which}": ratios([window.tokens_per_second for window in seen], peer_of(found, which))
+                for which in PEERS
             },
         }
         for name, seen in found.items()
@@ -169,10 +174,10 @@ def as_table(windows: list[Window]) -> str:
                 f"{spread(speeds):,.0f}",
                 f"{source:,.0f} + {target:,.0f}",
                 f"{spread(window.peak_mb for window in seen):,.0f}",
-                *(f"{ratios(speeds, peer_of(found, precision)):.2f}" for precision in PRECISIONS),
+                *(f"{ratios(speeds, peer_of(found, which)):.2f}" for which in PEERS),
             ]
         )
-    heads = ["", "tokens/s", "source + target", "peak MB a process", "/ MarianMT float32", "/ MarianMT bfloat16"]
+    heads = ["", "tokens/s", "source + target", "peak MB a process", *(f"/ {which}" for which in PEERS)]
     return table(heads, rows)
 
 
