@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "nmt_cli"
-WITHOUT_TORCH = ["errors", "packed", "files", "config", "settings_files", "model_folder"]
+WITHOUT_TORCH = ["errors", "packed", "files", "config", "settings_files", "weight_storage", "model_folder"]
 ROOMS_WITHOUT_TORCH = ["trees", "corpora", "subwords", "scoring", "batches"]
 COMMANDS = ["prepare", "bpe", "train", "average", "translate", "score"]
 

@@ -1,0 +1,12 @@
+"""The models that ship with the package; each folder has its card, README.md, with data, licence and scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ENGLISH_GERMAN = Path(__file__).parent / "en-de"
+
+
+def builtin_model() -> Path:
+    """Return the model folder that `nmt translate` takes when none is named: English to German."""
+    return ENGLISH_GERMAN
