@@ -100,31 +100,3 @@ def plan_of(corpus: EncodedCorpus, config: TrainingConfig, *, epoch: int) -> Epo
         sizes=corpus.sizes or (len(corpus),),
         weights=config.corpus_weights or (),
     )
-
-
-def cut_update(
-    pairs: Indices,
-    source_lengths: Indices,
-    target_lengths: Indices,
-    *,
-    micro_batch_tokens: int,
-    n_ranks: int = 1,
-) -> list[Indices]:
-    """Cut an update into micro-batches of about equal work, as many for each rank.
-
-    A micro-batch has at most `micro_batch_tokens` padded positions a side (one pair at least). Fewer
-    pairs than ranks leave some ranks without one.
-    """
-    longest = np.maximum(source_lengths[pairs], target_lengths[pairs])
-    work = np.cumsum(source_lengths[pairs] + target_lengths[pairs])
-    n_parts = n_ranks
-    while True:
-        # A pair belongs to the part in which the middle of its work lies.
-        middles = work - (source_lengths[pairs] + target_lengths[pairs]) / 2
-        part_of = np.minimum((middles * n_parts / work[-1]).astype(np.int64), n_parts - 1)
-        starts = np.flatnonzero(np.diff(part_of, prepend=-1))
-        sizes = np.diff(starts, append=len(pairs))
-        positions = sizes * np.maximum.reduceat(longest, starts)
-        if np.all((positions <= micro_batch_tokens) | (sizes == 1)):
-            return np.split(pairs, starts[1:])
-        n_parts += n_ranks

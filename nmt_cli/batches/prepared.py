@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nmt_cli.batches.corpus import EncodedCorpus
+from nmt_cli.batches.cutting import cut_update
 from nmt_cli.batches.padding import Batch, pad_batch
-from nmt_cli.batches.plan import Cursor, Indices, cut_update
+from nmt_cli.batches.plan import Cursor, Indices
 
 
 class MicroBatch(NamedTuple):

@@ -12,8 +12,9 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from nmt_cli.batches.corpus import EncodedCorpus, PiecesFolder
+from nmt_cli.batches.cutting import cut_update
 from nmt_cli.batches.padding import pad_batch
-from nmt_cli.batches.plan import MICRO_BATCH_TOKENS, Indices, by_length, cut_update
+from nmt_cli.batches.plan import MICRO_BATCH_TOKENS, Indices, by_length
 from nmt_cli.config import Settings
 from nmt_cli.corpora.text_steps import undo
 from nmt_cli.decoding.engine import TorchEngine

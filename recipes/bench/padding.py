@@ -7,7 +7,8 @@ from pathlib import Path
 
 from figures import table, write_result
 from nmt_cli.batches.corpus import EncodedCorpus, open_pieces
-from nmt_cli.batches.plan import MICRO_BATCH_TOKENS, Indices, cut_update, plan_of
+from nmt_cli.batches.cutting import cut_update
+from nmt_cli.batches.plan import MICRO_BATCH_TOKENS, Indices, plan_of
 from nmt_cli.config import TrainingConfig
 from nmt_cli.settings_files import resolve
 

@@ -25,8 +25,9 @@ from torch.nn.parallel import DistributedDataParallel
 from transformers import MarianConfig, MarianMTModel  # type: ignore[import-not-found]
 
 from nmt_cli.batches.corpus import EncodedCorpus, open_pieces
+from nmt_cli.batches.cutting import cut_update
 from nmt_cli.batches.padding import Batch, pad_batch
-from nmt_cli.batches.plan import MICRO_BATCH_TOKENS, Indices, cut_update, plan_of
+from nmt_cli.batches.plan import MICRO_BATCH_TOKENS, Indices, plan_of
 from nmt_cli.config import ModelConfig, Settings, TrainingConfig
 from nmt_cli.settings_files import resolve
 from nmt_cli.subwords.segmenter import END, PAD

@@ -1,4 +1,4 @@
-"""The plan of updates: pure, complete, within its budget; and the cutting of an update into micro-batches."""
+"""The plan of updates: pure, complete, within its budget."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.batches.plan import EpochPlan, by_length, cut_update, plan_epoch
+from nmt_cli.batches.cutting import cut_update
+from nmt_cli.batches.plan import EpochPlan, by_length, plan_epoch
 
 Lengths = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -155,37 +155,3 @@ def test_any_plan_is_complete_and_within_its_budget(
     assert found.n_too_long == len(pairs) - len(used)
     for update in found.updates:
         assert len(update) == 1 or max(source[update].sum(), target[update].sum()) <= tokens_per_update
-
-
-@settings(deadline=None)
-@given(lengths_of_pairs, st.integers(1, 200), st.integers(1, 5), st.randoms())
-def test_cutting_an_update_keeps_order_and_limit(
-    pairs: list[tuple[int, int]],
-    micro_batch_tokens: int,
-    n_ranks: int,
-    random: Any,  # noqa: ANN401
-) -> None:
-    source, target = arrays(pairs)
-    update = np.array(random.sample(range(len(pairs)), random.randint(1, len(pairs))), dtype=np.int64)
-    parts = cut_update(update, source, target, micro_batch_tokens=micro_batch_tokens, n_ranks=n_ranks)
-    assert [pair for part in parts for pair in part.tolist()] == update.tolist()
-    for part in parts:
-        positions = len(part) * max(int(source[part].max()), int(target[part].max()))
-        assert len(part) == 1 or positions <= micro_batch_tokens
-        assert len(part) > 0
-
-
-def test_an_update_that_fits_is_not_cut() -> None:
-    lengths = np.full(10, 8)
-    assert key(cut_update(np.arange(10), lengths, lengths, micro_batch_tokens=80)) == [list(range(10))]
-    assert len(cut_update(np.arange(10), lengths, lengths, micro_batch_tokens=79)) == 2
-
-
-@pytest.mark.parametrize("n_ranks", [2, 3, 4])
-def test_ranks_have_about_equal_work(n_ranks: int) -> None:
-    source, target = realistic_lengths(5_000)
-    update = plan(source, target, tokens_per_update=8_000).updates[0]
-    parts = cut_update(update, source, target, micro_batch_tokens=2_048, n_ranks=n_ranks)
-    assert len(parts) % n_ranks == 0
-    work = [sum(int((source[part] + target[part]).sum()) for part in parts[rank::n_ranks]) for rank in range(n_ranks)]
-    assert max(work) < 1.1 * min(work)

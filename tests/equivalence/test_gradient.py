@@ -13,8 +13,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from nmt_cli.batches.corpus import EncodedCorpus, EncodedSide
+from nmt_cli.batches.cutting import cut_update
 from nmt_cli.batches.padding import pad_batch
-from nmt_cli.batches.plan import Cursor, Indices, cut_update
+from nmt_cli.batches.plan import Cursor, Indices
 from nmt_cli.batches.prepared import PreparedUpdate, prepare_update
 from nmt_cli.config import ModelConfig, TrainingConfig
 from nmt_cli.model.initialisation import initialise
