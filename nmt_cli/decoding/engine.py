@@ -6,7 +6,6 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import torch
 from jaxtyping import Int
@@ -14,6 +13,8 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from nmt_cli.config import SearchConfig
+from nmt_cli.cores import cores_to_use
+from nmt_cli.decoding.by_length import batches_by_length
 from nmt_cli.decoding.forced import forced_log_probs
 from nmt_cli.decoding.hypothesis import Hypothesis
 from nmt_cli.decoding.incremental import CachedTransformer, Ensemble
@@ -26,7 +27,6 @@ from nmt_cli.subwords.segmenter import END, PAD
 
 NUMBERS_AT_ONCE = 1 << 24
 """Probabilities, rows times vocabulary, made together at most: 64 MB of float32."""
-CONTROL_GROUP = Path("/sys/fs/cgroup/cpu.max")
 
 
 class TorchEngine:
@@ -123,20 +123,6 @@ class TorchEngine:
         return padded.to(self._models[0].output.weight.device)
 
 
-def batches_by_length(lengths: Sequence[int], *, batch_tokens: int, max_sentences: int) -> Iterator[list[int]]:
-    """Yield the places of sequences of like length, longest first, padded size at most `batch_tokens`.
-
-    A sequence that is longer by itself makes a batch of its own.
-    """
-    order = sorted(range(len(lengths)), key=lambda place: (-lengths[place], place))
-    first = 0
-    while first < len(order):
-        fitting = min(batch_tokens // max(lengths[order[first]], 1), max_sentences)
-        last = first + max(fitting, 1)
-        yield order[first:last]
-        first = last
-
-
 def chosen_device(name: str) -> torch.device:
     """Return the device called auto, cpu or cuda.
 
@@ -148,16 +134,6 @@ def chosen_device(name: str) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
         raise UsageError("device cuda: torch finds no GPU here; use --device cpu, or auto")
     return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
-
-
-def cores_to_use() -> int:
-    """Return the cores that this process may use: its affinity, and its control group's share of time."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with contextlib.suppress(OSError, ValueError):
-        quota, period = CONTROL_GROUP.read_text(encoding="ascii").split()
-        if quota != "max":
-            cores = min(cores, max(int(quota) // int(period), 1))
-    return cores
 
 
 def use_allowed_cores() -> None:

@@ -10,7 +10,7 @@ import torch
 
 from nmt_cli.batches.plan import MICRO_BATCH_TOKENS
 from nmt_cli.config import ModelConfig, Settings
-from nmt_cli.decoding.engine import cores_to_use
+from nmt_cli.cores import cores_to_use
 from nmt_cli.model.transformer import Transformer, parameter_count
 
 CONTROL_GROUPS = Path("/sys/fs/cgroup")

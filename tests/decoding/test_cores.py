@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from nmt_cli import cores as of_cores
+from nmt_cli.cores import cores_to_use
 from nmt_cli.decoding import engine
-from nmt_cli.decoding.engine import cores_to_use, use_allowed_cores
+from nmt_cli.decoding.engine import use_allowed_cores
 
 
 @pytest.mark.parametrize(
@@ -29,7 +31,7 @@ def test_a_process_takes_its_cores_and_no_more_than_its_group_has_time_for(
 ) -> None:
     if share is not None:
         (tmp_path / "cpu.max").write_text(share)
-    monkeypatch.setattr(engine, "CONTROL_GROUP", tmp_path / "cpu.max")
+    monkeypatch.setattr(of_cores, "CONTROL_GROUP", tmp_path / "cpu.max")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(6)))
     assert cores_to_use() == cores
     monkeypatch.delattr(os, "sched_getaffinity")

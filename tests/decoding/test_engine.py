@@ -11,7 +11,8 @@ from torch import Tensor
 
 from nmt_cli.config import SearchConfig
 from nmt_cli.decoding import engine
-from nmt_cli.decoding.engine import TorchEngine, batches_by_length, chosen_device
+from nmt_cli.decoding.by_length import batches_by_length
+from nmt_cli.decoding.engine import TorchEngine, chosen_device
 from nmt_cli.decoding.hypothesis import Hypothesis
 from nmt_cli.decoding.incremental import CachedTransformer, Ensemble
 from nmt_cli.decoding.search import beam_search

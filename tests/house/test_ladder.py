@@ -10,7 +10,8 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "nmt_cli"
 LADDER = [
-    *("errors", "packed", "files", "sealed", "config", "settings_files", "weight_storage", "model_folder", "builtin"),
+    *("errors", "packed", "files", "cores", "sealed", "config", "settings_files"),
+    *("weight_storage", "model_folder", "builtin"),
     *("trees", "corpora", "subwords", "scoring"),
     *("batches", "model", "decoding", "training"),
     *("views", "serving", "cli"),
