@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from nmt_cli.config import SearchConfig, TextConfig
 from nmt_cli.corpora.text_steps import apply, undo
@@ -27,6 +27,18 @@ class Engine(Protocol):
 
     def search(self, sources: Sequence[Sequence[int]], config: SearchConfig) -> list[list[Hypothesis]]:
         """Return up to n_best hypotheses for each source, best first."""
+
+
+@runtime_checkable
+class ScoringEngine(Engine, Protocol):
+    """An engine that says how probable given outputs are."""
+
+    @property
+    def max_target_length(self) -> int | None:
+        """Most pieces of an output, end symbol included."""
+
+    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[float]:
+        """Return the log-probability of each target given its source, in nats; both hold their end symbol."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +88,24 @@ class Translation:
     def __str__(self) -> str:
         """Return the text."""
         return self.text
+
+
+class GivenScore(NamedTuple):
+    """What a given translation is worth to a model."""
+
+    log_prob: float
+    """In nats, that of the end symbol included."""
+    tokens: int
+    """Pieces of the translation, end symbol included."""
+
+
+class TooLongError(Exception):
+    """A text that the model cannot take; whoever knows the file says where."""
+
+    def __init__(self, side: str, place: int, reason: str) -> None:
+        """Name the side, source or target, and the place among the lines given."""
+        super().__init__(reason)
+        self.side, self.place = side, place
 
 
 BLANK = Translation((Candidate("", 0.0, 0.0),), source_length=0, n_parts=0)
@@ -150,11 +180,37 @@ class Translator:
             for ids, line in zip(encoded, parts, strict=True)
         ]
 
+    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[GivenScore]:
+        """Return how probable each target is as the translation of its source.
+
+        A blank source has the empty translation for certain, and no other.
+
+        Raises:
+            TooLongError: a side has more pieces than the model takes; it says which and where.
+        """
+        engine = self._engine
+        if not isinstance(engine, ScoringEngine):
+            raise TypeError(f"{type(engine).__name__} does not score")
+        encoded, wanted = self.encode(sources), self.encode_targets(targets)
+        longest_target = min(MAX_SOURCE_LENGTH, engine.max_target_length or MAX_SOURCE_LENGTH)
+        for side, limit, lines in (("source", self.max_source_length, encoded), ("target", longest_target, wanted)):
+            for place, ids in enumerate(lines):
+                if len(ids) >= limit:
+                    raise TooLongError(side, place, f"{len(ids) + 1:,} tokens, over the limit of {limit:,}")
+        filled = [place for place, ids in enumerate(encoded) if ids]
+        found = engine.score([[*encoded[place], END] for place in filled], [[*wanted[place], END] for place in filled])
+        log_probs = [float("-inf") if ids else 0.0 for ids in wanted]
+        for place, log_prob in zip(filled, found, strict=True):
+            log_probs[place] = log_prob
+        return [GivenScore(log_prob, len(ids) + 1) for log_prob, ids in zip(log_probs, wanted, strict=True)]
+
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Return the source ids of each line without end symbols; none for a blank one."""
-        texts = [apply(line, self._text, self._source_language) for line in lines]
-        filled = iter(self._source.encode([text for text in texts if text.strip()]))
-        return [next(filled) if text.strip() else [] for text in texts]
+        return _encode(lines, self._source, self._text, self._source_language)
+
+    def encode_targets(self, lines: Sequence[str]) -> list[list[int]]:
+        """Return the target ids of each line without end symbols; none for a blank one."""
+        return _encode(lines, self._target, self._text, self._target_language)
 
     def _join(self, parts: list[list[Hypothesis]], *, source_length: int) -> Translation:
         """Put the n-th best of all parts together, as far as each has one.
@@ -180,3 +236,9 @@ class Translator:
 
     def _starts_word(self, ids: Sequence[int]) -> Iterator[bool]:
         return (piece.startswith("\u2581") for piece in self._source.pieces(ids))
+
+
+def _encode(lines: Sequence[str], segmenter: Segmenter, steps: TextConfig, language: str) -> list[list[int]]:
+    texts = [apply(line, steps, language) for line in lines]
+    filled = iter(segmenter.encode([text for text in texts if text.strip()]))
+    return [next(filled) if text.strip() else [] for text in texts]

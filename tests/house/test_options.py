@@ -34,7 +34,10 @@ OPTIONS = {
     "average": {"--last", "--out", "--store", "--force", "--quiet"},
     "translate": {"--model", "--output", "--format", "--strict", "--device", "--set", "--quiet"}
     | {"--beam-size", "--length-penalty", "--alpha", "--max-extra", "--min-length", "--n-best", "--batch-tokens"},
-    "score": {"--reference", "--target-lang", "--lowercase", "--tokenize", "--json", "--quiet"},
+    "score": {
+        *("--reference", "--target-lang", "--lowercase", "--tokenize", "--json", "--quiet"),
+        *("--model", "--source"),
+    },
 }
 GROUP = typer.main.get_command(app)
 assert isinstance(GROUP, typer.core.TyperGroup)
