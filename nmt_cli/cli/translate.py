@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
 import enum
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,11 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from nmt_cli.config import SearchConfig
-    from nmt_cli.decoding.streaming import Blocks, Tally
-    from nmt_cli.decoding.translator import Translation
     from nmt_cli.model_folder import ModelFolder
-
-SECONDS_BETWEEN_REMARKS = 15
 
 
 class Format(enum.StrEnum):
@@ -55,6 +48,9 @@ def translate(
     output: Annotated[
         Path | None, typer.Option(help="File to write, complete or not at all. Default, and for -: stdout.")
     ] = None,
+    going_on: Annotated[
+        bool, typer.Option("--continue", help="Go on with an --output that was left unfinished; start it if none was.")
+    ] = False,
     beam_size: Annotated[int | None, typer.Option(help="Hypotheses kept a step. Default: the model's.")] = None,
     length_penalty: Annotated[
         Penalty | None,
@@ -86,6 +82,8 @@ def translate(
     quiet: Annotated[bool, typer.Option("--quiet", help="Nothing on stderr but errors.")] = False,
 ) -> None:
     """Translate text by beam search, one line out for each line in, in order."""
+    from nmt_cli.cli.answers import answers_to, checked_output, output_lines
+    from nmt_cli.cli.progress import Progress
     from nmt_cli.errors import UsageError
     from nmt_cli.files import real_path
 
@@ -100,7 +98,9 @@ def translate(
     }
     given = [f"search.{name}={value}" for name, value in options.items() if value is not None]
     source = None if file is None or str(file) == "-" else file
-    target = None if output is None or str(output) == "-" else checked_output(output, source)
+    target = None if output is None or str(output) == "-" else checked_output(output, source, going_on=going_on)
+    if going_on and target is None:
+        raise UsageError("--continue: goes on with a file; name it by --output")
     folder, search = model_and_search(model, [*(assignments or []), *given], quiet=quiet)
     if target is not None and target.is_relative_to(real_path(folder.path)):
         raise UsageError(f"{output}: lies in the model folder {folder.path}; name another file")
@@ -110,18 +110,32 @@ def translate(
     from nmt_cli.decoding.translator import Translator
 
     tally = Tally()
-    with open_blocks(source) as blocks, lines_to(target) as write:
+    terms = terms_of(folder, search, as_json=as_json, device=device.value)
+    with (
+        open_blocks(source) as whole,
+        answers_to(target, terms, whole, tally) as (blocks, write),
+        Progress(whole, quiet=quiet) as progress,
+    ):
         from nmt_cli.decoding.engine import use_allowed_cores
 
         use_allowed_cores()
         translator = Translator.of_folder(folder, device=device.value)
-        progress = Progress(quiet=quiet)
-        progress.start(blocks)
         for translations in translate_blocks(translator, blocks, search, tally, strict=strict):
-            first = tally.lines - len(translations) + 1
-            write(b"".join(output_line(found, first + i, as_json=as_json) for i, found in enumerate(translations)))
+            write(output_lines(translations, first=tally.lines - len(translations) + 1, as_json=as_json))
             progress.show(tally)
         progress.end(tally, limit=translator.max_source_length)
+
+
+def terms_of(folder: ModelFolder, search: SearchConfig, *, as_json: bool, device: str) -> dict[str, object]:
+    """Return what decides the bytes of an output, its input aside."""
+    from nmt_cli.files import sha256_of_json
+
+    return {
+        "model": sha256_of_json(dict(folder.digests))[:12],
+        "format": Format.JSONL.value if as_json else Format.TEXT.value,
+        "device": device,
+        **{f"search.{name}": value for name, value in search.model_dump().items()},
+    }
 
 
 def model_and_search(
@@ -167,95 +181,3 @@ def wants_json(output_format: Format | None, *, n_best: int) -> bool:
     if output_format is Format.TEXT and n_best > 1:
         raise UsageError(f"--format text has one translation a line, but n_best is {n_best}; give --format jsonl")
     return output_format is Format.JSONL or n_best > 1
-
-
-def checked_output(output: Path, source: Path | None) -> Path:
-    """Return the file to write, links followed.
-
-    Raises:
-        UsageError: it is no plain file, or the input itself.
-    """
-    from nmt_cli.errors import UsageError
-    from nmt_cli.files import real_path, writing_to
-
-    with writing_to(output):
-        is_there = output.exists()
-    if is_there and not output.is_file():
-        raise UsageError(f"{output}: {'a folder' if output.is_dir() else 'no plain file'}; name a file, or use stdout")
-    if source is not None and is_there and source.exists() and output.samefile(source):
-        raise UsageError(f"{output}: is the input too; name another file")
-    return real_path(output)
-
-
-@contextlib.contextmanager
-def lines_to(target: Path | None) -> Iterator[Callable[[bytes], None]]:
-    """Give what writes answers: to stdout at once, or to a file that appears when all are there."""
-    from nmt_cli.cli.output import flush_results, write_result
-    from nmt_cli.files import atomic_file
-
-    if target is None:
-
-        def to_stdout(data: bytes) -> None:
-            write_result(data)
-            flush_results()
-
-        yield to_stdout
-        return
-    with atomic_file(target) as stream:
-
-        def to_file(data: bytes) -> None:
-            stream.write(data)
-
-        yield to_file
-
-
-def output_line(translation: Translation, number: int, *, as_json: bool) -> bytes:
-    """Return the line for an input: its text, or a record of all candidates."""
-    import json
-
-    if not as_json:
-        return translation.text.encode("utf-8") + b"\n"
-    record = {
-        "line": number,
-        "source_tokens": translation.source_length,
-        "parts": translation.n_parts,
-        "translations": [dataclasses.asdict(candidate) for candidate in translation.candidates],
-    }
-    return json.dumps(record, ensure_ascii=False).encode("utf-8") + b"\n"
-
-
-class Progress:
-    """Remarks on stderr while the work goes on, and at its end."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        """Start the clock."""
-        self._quiet = quiet
-        self._start = self._last = time.monotonic()
-
-    def start(self, blocks: Blocks) -> None:
-        """Say on a terminal what is waited for."""
-        from nmt_cli.cli.output import announce
-
-        if blocks.is_terminal and not self._quiet:
-            announce("reading from the terminal, a sentence a line; Ctrl-D ends it")
-
-    def show(self, tally: Tally) -> None:
-        """Show new warnings, and now and then how far the work is."""
-        from nmt_cli.cli.output import announce
-
-        warnings, tally.warnings = tally.warnings, []
-        if self._quiet:
-            return
-        for warning in warnings:
-            announce(warning)
-        now = time.monotonic()
-        if now - self._last >= SECONDS_BETWEEN_REMARKS:
-            announce(f"{tally.lines:,} lines, {tally.lines / (now - self._start):,.0f} a second")
-            self._last = now
-
-    def end(self, tally: Tally, *, limit: int) -> None:
-        """Sum up what went wrong."""
-        from nmt_cli.cli.output import announce
-
-        for line in tally.summary(limit=limit) if not self._quiet else []:
-            announce(line)

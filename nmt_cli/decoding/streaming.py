@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import os
 import select
@@ -16,10 +17,13 @@ from nmt_cli.config import SearchConfig
 from nmt_cli.decoding.translator import Translation, Translator
 from nmt_cli.errors import DataError
 from nmt_cli.files import Record, open_for_reading, read_records
+from nmt_cli.packed import OPENERS
 
 CHUNK_LINES = 2048
 """Lines translated together at most, so that lines of like length meet."""
 BLOCK_BYTES = 1 << 16
+LINES_NAMED = 5
+"""Numbers of lines that a summary gives of a kind of trouble."""
 STANDARD_INPUT = "standard input"
 
 
@@ -32,6 +36,8 @@ class Blocks(NamedTuple):
     is_waiting: Callable[[], bool]
     """Say whether `read` would return at once."""
     is_terminal: bool = False
+    size: int | None = None
+    """Bytes that there are in all, where that is known."""
 
 
 @contextlib.contextmanager
@@ -51,7 +57,9 @@ def open_blocks(path: Path | None) -> Iterator[Blocks]:
             yield _blocks_of_descriptor(str(path), pipe.fileno())
     else:
         with open_for_reading(path) as stream:
-            yield Blocks(str(path), lambda: _read_block(stream), lambda: True)
+            is_packed = path.suffix in {*OPENERS, ".zst"}
+            size = None if is_packed or not path.is_file() else path.stat().st_size
+            yield Blocks(str(path), lambda: _read_block(stream), lambda: True, size=size)
 
 
 def _read_block(stream: BinaryIO) -> bytes:
@@ -74,20 +82,40 @@ def _blocks_of_descriptor(name: str, descriptor: int) -> Blocks:
     return Blocks(name, read, is_waiting, is_terminal=os.isatty(descriptor))
 
 
-def chunks_of_records(blocks: Blocks, *, chunk_lines: int = CHUNK_LINES) -> Iterator[list[Record]]:
-    """Yield the records in chunks: when enough lines are there, or when no more input is waiting."""
+def chunks_of_bytes(blocks: Blocks, *, chunk_lines: int = CHUNK_LINES) -> Iterator[bytes]:
+    """Yield whole lines in chunks: as many as wanted, or those that are there when no more input is waiting.
+
+    The chunks of a file depend on nothing but its lines.
+    """
     pending = bytearray()
-    n_lines = 0
     while block := blocks.read():
         pending += block
-        n_lines += block.count(b"\n")
-        if n_lines >= chunk_lines or (n_lines and not blocks.is_waiting()):
-            end = pending.rfind(b"\n") + 1
-            yield list(read_records(io.BytesIO(bytes(pending[:end]))))
+        if block.count(b"\n") == 0 and blocks.is_waiting():
+            continue
+        while (end := _end_of_lines(pending, chunk_lines)) is not None:
+            yield bytes(pending[:end])
             del pending[:end]
-            n_lines = 0
+        if not blocks.is_waiting() and (end := pending.rfind(b"\n") + 1):
+            yield bytes(pending[:end])
+            del pending[:end]
     if pending:
-        yield list(read_records(io.BytesIO(bytes(pending))))
+        yield bytes(pending)
+
+
+def _end_of_lines(data: bytearray, n_lines: int) -> int | None:
+    """Return the place after the n-th LF, if there are so many."""
+    if data.count(b"\n") < n_lines:
+        return None
+    end = 0
+    for _ in range(n_lines):
+        end = data.index(b"\n", end) + 1
+    return end
+
+
+def chunks_of_records(blocks: Blocks, *, chunk_lines: int = CHUNK_LINES) -> Iterator[list[Record]]:
+    """Yield the records of the chunks."""
+    for chunk in chunks_of_bytes(blocks, chunk_lines=chunk_lines):
+        yield list(read_records(io.BytesIO(chunk)))
 
 
 @dataclass
@@ -99,8 +127,29 @@ class Tally:
     first_not_utf8: str = ""
     over_limit: int = 0
     cut: int = 0
+    first_cut: list[int] = field(default_factory=list)
+    """The first few numbers of lines."""
+    loops: int = 0
+    first_loops: list[int] = field(default_factory=list)
+    input_bytes: int = 0
+    input_digest: hashlib._Hash = field(default_factory=hashlib.sha256)
+    """Of the bytes read so far."""
     warnings: list[str] = field(default_factory=list)
     """Not yet shown; whoever shows them clears the list."""
+
+    def read(self, chunk: bytes) -> None:
+        """Count bytes of the input."""
+        self.input_bytes += len(chunk)
+        self.input_digest.update(chunk)
+
+    def answered(self, number: int, translation: Translation) -> None:
+        """Count what is odd about an output."""
+        if translation.is_cut:
+            self.cut += 1
+            _keep_first(self.first_cut, number)
+        if translation.is_loop:
+            self.loops += 1
+            _keep_first(self.first_loops, number)
 
     def summary(self, *, limit: int) -> list[str]:
         """Return a line for each kind of trouble, none when all went well."""
@@ -110,7 +159,13 @@ class Tally:
         if self.over_limit:
             lines.append(f"{_count(self.over_limit, 'input')} over the limit of {limit:,} tokens, translated in parts")
         if self.cut:
-            lines.append(f"{_count(self.cut, 'output')} cut at the limit of length (source length + max_extra)")
+            where = _lines_named(self.first_cut, self.cut)
+            lines.append(
+                f"{_count(self.cut, 'output')} cut at the limit of length (source length + max_extra): {where}"
+            )
+        if self.loops:
+            where = _lines_named(self.first_loops, self.loops)
+            lines.append(f"{_count(self.loops, 'output')} ending in pieces repeated over and over: {where}")
         return lines
 
 
@@ -128,12 +183,14 @@ def translate_blocks(
     Raises:
         DataError: with `strict`, a line that is not UTF-8 or is over the limit of length.
     """
-    for records in chunks_of_records(blocks, chunk_lines=chunk_lines):
+    for chunk in chunks_of_bytes(blocks, chunk_lines=chunk_lines):
+        tally.read(chunk)
+        records = list(read_records(io.BytesIO(chunk)))
         _look_at_bytes(records, blocks.name, tally, strict=strict)
         lines = [record.text for record in records]
         if strict:
             _refuse_long(translator, lines, name=blocks.name, before=tally.lines)
-        translations = translator.translate(lines, search=search)
+        translations = translator.translate(lines, search=search, first_line=tally.lines + 1)
         for number, translation in enumerate(translations, start=tally.lines + 1):
             if translation.n_parts > 1:
                 tally.over_limit += 1
@@ -141,7 +198,7 @@ def translate_blocks(
                     f"{blocks.name}:{number}: {translation.source_length:,} tokens, over the limit of "
                     f"{translator.max_source_length:,}; translated in {translation.n_parts} parts"
                 )
-            tally.cut += translation.is_cut
+            tally.answered(number, translation)
         tally.lines += len(records)
         yield translations
 
@@ -165,6 +222,15 @@ def _refuse_long(translator: Translator, lines: list[str], *, name: str, before:
                 f"{name}:{number}: {len(ids) + 1:,} tokens, over the limit of {limit:,}; "
                 "split the line, or leave out --strict"
             )
+
+
+def _keep_first(numbers: list[int], number: int) -> None:
+    if len(numbers) < LINES_NAMED:
+        numbers.append(number)
+
+
+def _lines_named(numbers: list[int], n: int) -> str:
+    return f"line{'' if n == 1 else 's'} {', '.join(map(str, numbers))}{', …' if n > len(numbers) else ''}"
 
 
 def _count(n: int, noun: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -10,7 +10,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from nmt_cli.config import SearchConfig, TextConfig
 from nmt_cli.corpora.text_steps import apply, undo
 from nmt_cli.decoding.hypothesis import Hypothesis
-from nmt_cli.decoding.long_input import MAX_SOURCE_LENGTH, split_ids
+from nmt_cli.decoding.long_input import MAX_SOURCE_LENGTH, join_parts, split_text
+from nmt_cli.decoding.loops import is_loop
 from nmt_cli.errors import ModelError
 from nmt_cli.files import as_line
 from nmt_cli.model_folder import ModelFolder, open_model_folder
@@ -25,8 +26,18 @@ class Engine(Protocol):
     def max_source_length(self) -> int | None:
         """Most pieces of a source, end symbol included."""
 
-    def search(self, sources: Sequence[Sequence[int]], config: SearchConfig) -> list[list[Hypothesis]]:
-        """Return up to n_best hypotheses for each source, best first."""
+    def search(
+        self,
+        sources: Sequence[Sequence[int]],
+        config: SearchConfig,
+        *,
+        prefixes: Sequence[Sequence[int]] | None = None,
+        keys: Sequence[str] | None = None,
+    ) -> list[list[Hypothesis]]:
+        """Return up to n_best hypotheses for each source, best first.
+
+        Outputs begin with their `prefixes`; what is drawn for a source depends on its key.
+        """
 
 
 @runtime_checkable
@@ -52,6 +63,8 @@ class Candidate:
     """In nats."""
     is_cut: bool = False
     """Whether the output reached its limit of length without an end."""
+    is_loop: bool = False
+    """Whether it ends in pieces repeated over and over, which its source does not."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +97,11 @@ class Translation:
     def is_cut(self) -> bool:
         """Whether the best translation reached its limit of length without an end."""
         return self.candidates[0].is_cut
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether the best translation ends in a loop."""
+        return self.candidates[0].is_loop
 
     def __str__(self) -> str:
         """Return the text."""
@@ -166,17 +184,39 @@ class Translator:
         """Pieces of a source, end symbol included; a longer one is translated in parts."""
         return min(MAX_SOURCE_LENGTH, self._engine.max_source_length or MAX_SOURCE_LENGTH)
 
-    def translate(self, lines: Sequence[str], *, search: SearchConfig | None = None) -> list[Translation]:
+    def translate(
+        self,
+        lines: Sequence[str],
+        *,
+        search: SearchConfig | None = None,
+        prefixes: Sequence[str] | None = None,
+        first_line: int = 1,
+    ) -> list[Translation]:
         """Return the translation of each line, in order; a blank line becomes an empty text.
 
-        Lines are text without line ends. Without `search` the model's own defaults hold.
+        Lines are text without line ends. Without `search` the model's own defaults hold. A translation begins
+        with its prefix. `first_line` is the number of the first line where these are some of many: what is drawn
+        for a line (`search.sample`) depends on it.
         """
         search = search or self.search
         encoded = self.encode(lines)
-        parts = [split_ids(ids, self.max_source_length - 1, self._starts_word) if ids else [] for ids in encoded]
-        found = iter(self._engine.search([[*part, END] for line in parts for part in line], search))
+        parts = [
+            [] if not ids else [ids] if self._fits(ids) else self._parts(line)
+            for line, ids in zip(lines, encoded, strict=True)
+        ]
+        places = [(line, part) for line, of_line in enumerate(parts) for part in range(len(of_line))]
+        begun = None if prefixes is None else self.encode_targets(prefixes)
+        found = iter(
+            self._engine.search(
+                [[*parts[line][part], END] for line, part in places],
+                search,
+                # What is translated in parts begins once.
+                prefixes=None if begun is None else [begun[line] if part == 0 else [] for line, part in places],
+                keys=[f"{first_line + line}/{part}" for line, part in places],
+            )
+        )
         return [
-            self._join([next(found) for _ in line], source_length=len(ids) + 1) if line else BLANK
+            self._join([next(found) for _ in line], line, source_length=len(ids) + 1) if line else BLANK
             for ids, line in zip(encoded, parts, strict=True)
         ]
 
@@ -212,30 +252,39 @@ class Translator:
         """Return the target ids of each line without end symbols; none for a blank one."""
         return _encode(lines, self._target, self._text, self._target_language)
 
-    def _join(self, parts: list[list[Hypothesis]], *, source_length: int) -> Translation:
+    def _fits(self, ids: Sequence[int]) -> bool:
+        return len(ids) < self.max_source_length
+
+    def _parts(self, line: str) -> list[list[int]]:
+        """Return the ids of the parts of a line that is too long as it is."""
+        parts = split_text(line, lambda texts: [self._fits(ids) for ids in self.encode(texts)])
+        return [ids for ids in self.encode(parts) if ids]
+
+    def _join(
+        self, parts: list[list[Hypothesis]], sources: Sequence[Sequence[int]], *, source_length: int
+    ) -> Translation:
         """Put the n-th best of all parts together, as far as each has one.
 
         Pieces that differ may spell one text; the better one stands for it.
         """
         candidates: dict[str, Candidate] = {}
         for hypotheses in zip(*parts, strict=False):
-            candidate = self._candidate(hypotheses)
+            candidate = self._candidate(hypotheses, sources)
             candidates.setdefault(candidate.text, candidate)
         return Translation(tuple(candidates.values()), source_length=source_length, n_parts=len(parts))
 
-    def _candidate(self, hypotheses: tuple[Hypothesis, ...]) -> Candidate:
+    def _candidate(self, hypotheses: tuple[Hypothesis, ...], sources: Sequence[Sequence[int]]) -> Candidate:
+        texts = [self._to_text(hypothesis.ids) for hypothesis in hypotheses]
         return Candidate(
-            as_line(" ".join(self._to_text(hypothesis.ids) for hypothesis in hypotheses)),
+            as_line(join_parts(texts, self._target_language)),
             score=sum(hypothesis.score for hypothesis in hypotheses),
             log_prob=sum(hypothesis.log_prob for hypothesis in hypotheses),
             is_cut=any(hypothesis.is_cut for hypothesis in hypotheses),
+            is_loop=any(is_loop(found.ids, source) for found, source in zip(hypotheses, sources, strict=True)),
         )
 
     def _to_text(self, ids: list[int]) -> str:
         return undo(as_line(self._target.decode(ids)), self._text, self._target_language)
-
-    def _starts_word(self, ids: Sequence[int]) -> Iterator[bool]:
-        return (piece.startswith("\u2581") for piece in self._source.pieces(ids))
 
 
 def _encode(lines: Sequence[str], segmenter: Segmenter, steps: TextConfig, language: str) -> list[list[int]]:

@@ -104,7 +104,7 @@ def test_n_best_comes_as_a_record_a_line_and_begins_with_the_one_best(model_fold
 def test_json_lines_may_be_asked_for_with_one_translation(model_folder: Path) -> None:
     [record] = [json.loads(line) for line in texts(translate("--model", model_folder, "--format=jsonl", data=b"cat"))]
     assert record["parts"] == 1
-    assert record["translations"][0].keys() == {"text", "score", "log_prob", "is_cut"}
+    assert record["translations"][0].keys() == {"text", "score", "log_prob", "is_cut", "is_loop"}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,14 @@ import pytest
 
 from nmt_cli.config import SearchConfig, TextConfig
 from nmt_cli.decoding.hypothesis import Hypothesis
-from nmt_cli.decoding.streaming import Blocks, Tally, chunks_of_records, open_blocks, translate_blocks
+from nmt_cli.decoding.streaming import (
+    Blocks,
+    Tally,
+    chunks_of_bytes,
+    chunks_of_records,
+    open_blocks,
+    translate_blocks,
+)
 from nmt_cli.decoding.translator import Translator
 from nmt_cli.errors import DataError
 from nmt_cli.subwords.segmenter import END, Segmenter
@@ -25,7 +32,7 @@ class Copying:
         """Have seen nothing."""
         self.sources: list[list[int]] = []
 
-    def search(self, sources: Sequence[Sequence[int]], config: SearchConfig) -> list[list[Hypothesis]]:
+    def search(self, sources: Sequence[Sequence[int]], config: SearchConfig, **_more: object) -> list[list[Hypothesis]]:
         self.sources += [list(source) for source in sources]
         return [
             [Hypothesis(list(source[: -1 - k]), -1.0 - k, -0.5 - k) for k in range(config.n_best)] for source in sources
@@ -132,9 +139,30 @@ def test_strictness_refuses_a_line_over_the_limit(copying: Fixture) -> None:
 
 def test_an_output_at_its_limit_is_counted(copying: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
     cut = Hypothesis([5], -9.0, -9.0, is_cut=True)
-    monkeypatch.setattr(copying.engine, "search", lambda sources, _: [[cut]] * len(sources))
+    monkeypatch.setattr(copying.engine, "search", lambda sources, *_, **__: [[cut]] * len(sources))
     copying.answers(b"a\nb\n\n")
-    assert copying.tally.summary(limit=9) == ["2 outputs cut at the limit of length (source length + max_extra)"]
+    assert copying.tally.summary(limit=9) == [
+        "2 outputs cut at the limit of length (source length + max_extra): lines 1, 2"
+    ]
+
+
+def test_outputs_that_loop_are_counted_and_the_first_few_named(
+    copying: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looping = Hypothesis([5, 6, 7] * 6, -9.0, -9.0)
+    monkeypatch.setattr(copying.engine, "search", lambda sources, *_, **__: [[looping]] * len(sources))
+    copying.answers(b"the dog\n\n" + b"the cat\n" * 6)
+    assert copying.tally.summary(limit=9) == [
+        "7 outputs ending in pieces repeated over and over: lines 1, 3, 4, 5, 6, …"
+    ]
+
+
+@pytest.mark.parametrize("size", [1, 3, 10, 1000])
+def test_the_chunks_of_a_file_do_not_depend_on_how_its_bytes_come(size: int) -> None:
+    data = b"".join(b"line %d\n" % n for n in range(23)) + b"end"
+    chunks = list(chunks_of_bytes(blocks_of(data, size=size), chunk_lines=5))
+    assert b"".join(chunks) == data
+    assert [chunk.count(b"\n") for chunk in chunks] == [5, 5, 5, 5, 3]
 
 
 @pytest.mark.parametrize("ending", ["", ".gz"])

@@ -11,7 +11,6 @@ import pytest
 from nmt_cli import Translator
 from nmt_cli.config import SearchConfig, TextConfig
 from nmt_cli.decoding.hypothesis import Hypothesis
-from nmt_cli.decoding.long_input import split_ids
 from nmt_cli.errors import ModelError
 from nmt_cli.files import read_json, sha256_of_file, sha256_of_json, write_json
 from nmt_cli.subwords.segmenter import Segmenter
@@ -22,7 +21,7 @@ class Copying:
 
     max_source_length = None
 
-    def search(self, sources: Sequence[Sequence[int]], _: SearchConfig) -> list[list[Hypothesis]]:
+    def search(self, sources: Sequence[Sequence[int]], _: SearchConfig, **_more: object) -> list[list[Hypothesis]]:
         return [[Hypothesis(list(source[:-1]), -1.0, -0.5)] for source in sources]
 
 
@@ -74,7 +73,7 @@ def test_an_output_never_holds_line_ends_or_tabs(model_folder: Path) -> None:
     names = translator._source.pieces(range(300))
     odd = [names.index(f"<0x{byte:02X}>") for byte in (9, 10, 13, 0xE4)]
     hypothesis = Hypothesis([*odd, 5], -1.0, -1.0)
-    assert translator._candidate((hypothesis,)).text.startswith("   \ufffd")
+    assert translator._candidate((hypothesis,), [[4, 5]]).text.startswith("   \ufffd")
 
 
 def test_loading_takes_the_models_own_search_and_translates(model_folder: Path) -> None:
@@ -129,24 +128,3 @@ def test_another_vocabulary_is_refused_by_its_digest(model_folder: Path, tmp_pat
     (folder / "subwords.model").write_bytes(data.replace(b"dog", b"cow", 1))
     with pytest.raises(ModelError, match=r"subwords\.model: damaged or edited: sha256"):
         Translator.load(folder)
-
-
-def starts(ids: Sequence[int]) -> list[bool]:
-    return [i >= 100 for i in ids]
-
-
-def test_ids_within_the_limit_stay_whole() -> None:
-    assert split_ids([100, 1, 2], 3, starts) == [[100, 1, 2]]
-
-
-def test_ids_over_the_limit_are_cut_before_words_in_parts_of_like_size() -> None:
-    ids = [i + 100 * (i % 3 == 0) for i in range(1, 26)]
-    parts = split_ids(ids, 10, starts)
-    assert [i for part in parts for i in part] == ids
-    assert all(part[0] >= 100 for part in parts[1:])
-    assert [len(part) for part in parts] == [8, 9, 8]
-
-
-def test_a_word_over_the_limit_is_cut_inside() -> None:
-    parts = split_ids([100] + [1] * 25, 10, starts)
-    assert [len(part) for part in parts] == [9, 9, 8]
