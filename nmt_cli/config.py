@@ -164,11 +164,16 @@ class SearchConfig(Section):
     batch_tokens: PositiveInt = Field(
         default=4096, description="source positions, times beam_size, decoded together at most"
     )
+    sample: bool = Field(default=False, description="outputs are drawn, n_best of them, in place of a beam search")
+    temperature: float = Field(default=1.0, gt=0, le=100, description="log-probabilities are divided by it to draw")
+    top_k: int = Field(default=0, ge=0, description="most probable pieces that are drawn from; 0: all")
+    top_p: float = Field(default=1.0, gt=0, le=1, description="mass of the most probable pieces that are drawn from")
+    seed: int = Field(default=1, ge=0, description="of the draws; a line gives the same sample in any company")
 
     @model_validator(mode="after")
     def n_best_fits_the_beam(self) -> SearchConfig:
         """Refuse more answers than hypotheses."""
-        if self.n_best > self.beam_size:
+        if self.n_best > self.beam_size and not self.sample:
             raise ValueError(f"n_best is {self.n_best}, but beam_size is {self.beam_size}; raise beam_size")
         return self
 

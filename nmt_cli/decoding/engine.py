@@ -18,6 +18,7 @@ from nmt_cli.decoding.by_length import batches_by_length
 from nmt_cli.decoding.forced import forced_log_probs
 from nmt_cli.decoding.hypothesis import Hypothesis
 from nmt_cli.decoding.incremental import CachedTransformer, Ensemble
+from nmt_cli.decoding.paths import greedy_search, sample
 from nmt_cli.decoding.search import beam_search
 from nmt_cli.errors import MachineError, UsageError
 from nmt_cli.model.load import load_transformer
@@ -56,11 +57,19 @@ class TorchEngine:
         """Most pieces of an output, end symbol included; None: no limit of the model."""
         return _smallest([model.target_positions.limit for model in self._models])
 
-    def search(self, sources: Sequence[Sequence[int]], config: SearchConfig) -> list[list[Hypothesis]]:
+    def search(
+        self,
+        sources: Sequence[Sequence[int]],
+        config: SearchConfig,
+        *,
+        prefixes: Sequence[Sequence[int]] | None = None,
+        keys: Sequence[str] | None = None,
+    ) -> list[list[Hypothesis]]:
         """Return up to n_best hypotheses for each source; sources hold their end symbol.
 
         They do not depend on the other sources, nor on their order. A source longer than
-        `max_source_length` is cut to it: a caller that minds looks first.
+        `max_source_length` is cut to it: a caller that minds looks first. `prefixes` are the pieces that the
+        outputs begin with; with `config.sample` the `keys` (else the places) say what is drawn for each.
 
         Raises:
             MachineError: not enough memory.
@@ -70,7 +79,12 @@ class TorchEngine:
         answers: list[list[Hypothesis]] = [[] for _ in sources]
         for places in self.search_batches([len(source) for source in cut], config):
             with _memory(len(cut[places[0]])):
-                found = self._search_batch([cut[place] for place in places], config)
+                found = self._search_batch(
+                    [cut[place] for place in places],
+                    config,
+                    prefixes=None if prefixes is None else [prefixes[place] for place in places],
+                    keys=[str(place) if keys is None else keys[place] for place in places],
+                )
             for place, hypotheses in zip(places, found, strict=True):
                 answers[place] = hypotheses
         return answers
@@ -78,20 +92,36 @@ class TorchEngine:
     def search_batches(self, lengths: Sequence[int], config: SearchConfig) -> Iterator[list[int]]:
         """Yield the places of sources of these lengths that are searched for together; one such batch stays one."""
         most = self.max_source_length
+        n_paths = config.n_best if config.sample else config.beam_size
         return batches_by_length(
             [length if most is None else min(length, most) for length in lengths],
-            batch_tokens=config.batch_tokens // config.beam_size,
-            max_sentences=NUMBERS_AT_ONCE // self._vocab_size // config.beam_size,
+            batch_tokens=config.batch_tokens // n_paths,
+            max_sentences=NUMBERS_AT_ONCE // self._vocab_size // n_paths,
         )
 
-    def _search_batch(self, sources: list[Sequence[int]], config: SearchConfig) -> list[list[Hypothesis]]:
+    def _search_batch(
+        self,
+        sources: list[Sequence[int]],
+        config: SearchConfig,
+        *,
+        prefixes: list[Sequence[int]] | None,
+        keys: list[str],
+    ) -> list[list[Hypothesis]]:
         most = self.max_target_length or sys.maxsize
         source = self._padded(sources)
-        limits = [min(len(ids) + config.max_extra, most) for ids in sources]
+        lengths = [len(ids) + config.max_extra for ids in sources]
+        begun = None if prefixes is None or not any(prefixes) else self._padded(prefixes)
+        if prefixes is not None:
+            lengths = [max(length, len(prefix) + 1) for length, prefix in zip(lengths, prefixes, strict=True)]
+        limits = torch.tensor([min(length, most) for length in lengths], device=source.device)
         with torch.no_grad():
             members = [CachedTransformer(model, source) for model in self._models]
         step_model = members[0] if len(members) == 1 else Ensemble(members)
-        return beam_search(step_model, torch.tensor(limits, device=source.device), config)
+        if config.sample:
+            return sample(step_model, limits, config, keys=keys, prefixes=begun)
+        if config.beam_size == 1:
+            return greedy_search(step_model, limits, config, prefixes=begun)
+        return beam_search(step_model, limits, config, prefixes=begun)
 
     def score(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], *, batch_tokens: int = 4096

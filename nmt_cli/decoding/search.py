@@ -59,11 +59,14 @@ class Beams:
 
 
 @torch.no_grad()
-def beam_search(model: StepModel, limits: Int[Tensor, " B"], config: SearchConfig) -> list[list[Hypothesis]]:
+def beam_search(
+    model: StepModel, limits: Int[Tensor, " B"], config: SearchConfig, *, prefixes: Int[Tensor, "B P"] | None = None
+) -> list[list[Hypothesis]]:
     """Return up to n_best hypotheses for each sentence, best first.
 
     `limits` are the most pieces that each output may have, its end symbol included. Only when no
-    hypothesis ended within the limit are cut ones given back, with un-normalised scores.
+    hypothesis ended within the limit are cut ones given back, with un-normalised scores. `prefixes`, padded, are
+    the pieces that the outputs begin with, whatever they cost.
 
     Raises:
         ModelError: the model's numbers are not finite.
@@ -74,6 +77,8 @@ def beam_search(model: StepModel, limits: Int[Tensor, " B"], config: SearchConfi
     while newest.size(0):
         log_probs = model.next_log_probs(newest)
         beams = beams or _start(limits, log_probs.dtype, config)
+        begun = None if prefixes is None else prefixes[beams.sentences]
+        forbid(log_probs, step=beams.ids.size(-1) + 1, config=config, prefixes=begun)
         beams, parents = _extend(beams, log_probs, config)
         done = _is_done(beams, config)
         for place in done.nonzero().flatten().tolist():
@@ -137,15 +142,35 @@ def _candidates(
     So many, since at most beam_size of them end. At one step all have one length, so that their
     log-probabilities order them as their scores would.
     """
-    log_probs[..., PAD] = NEVER
-    if beams.ids.size(-1) < config.min_length:
-        log_probs[..., END] = NEVER
     best, pieces = top(log_probs, min(2 * config.beam_size, log_probs.size(-1)))
-    if bool(best.isnan().any()):
-        raise ModelError("the model gives probabilities that are not finite; its weights are damaged")
+    refuse_not_finite(best)
     sums = (beams.log_probs[..., None] + best).flatten(1)
     totals, places = top(sums, min(2 * config.beam_size, sums.size(1)))
     return totals, pieces.flatten(1).gather(1, places), places // best.size(-1)
+
+
+def forbid(
+    log_probs: Float[Tensor, "B W V"], *, step: int, config: SearchConfig, prefixes: Int[Tensor, "B P"] | None
+) -> Float[Tensor, "B W V"]:
+    """Set to -inf, in place, what may not come at a step (from 1): padding, too early an end, what a prefix is not."""
+    log_probs[..., PAD] = NEVER
+    if step <= config.min_length:
+        log_probs[..., END] = NEVER
+    if prefixes is not None and step <= prefixes.size(1):
+        wanted = prefixes[:, step - 1]
+        others = torch.arange(log_probs.size(-1), device=log_probs.device) != wanted[:, None]
+        log_probs.masked_fill_((others & (wanted != PAD)[:, None])[:, None], NEVER)
+    return log_probs
+
+
+def refuse_not_finite(largest: Tensor) -> None:
+    """See that the largest log-probabilities of a step are numbers.
+
+    Raises:
+        ModelError: they are not.
+    """
+    if bool(largest.isnan().any()):
+        raise ModelError("the model gives probabilities that are not finite; its weights are damaged")
 
 
 def _is_done(beams: Beams, config: SearchConfig) -> Bool[Tensor, " B"]:

@@ -185,7 +185,9 @@ def test_short_sources_do_not_make_batches_of_any_size(
 ) -> None:
     sizes = []
 
-    def watched(model: CachedTransformer, limits: Tensor, config: SearchConfig) -> list[list[Hypothesis]]:
+    def watched(
+        model: CachedTransformer, limits: Tensor, config: SearchConfig, **_more: object
+    ) -> list[list[Hypothesis]]:
         sizes.append(len(limits))
         return beam_search(model, limits, config)
 
@@ -198,7 +200,7 @@ def test_short_sources_do_not_make_batches_of_any_size(
 def test_memory_that_does_not_suffice_is_one_line_with_the_way_out(
     small_engine: TorchEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> list[list[Hypothesis]]:
+    def full(*_: object, **_more: object) -> list[list[Hypothesis]]:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(engine, "beam_search", full)
