@@ -50,7 +50,8 @@ LIMITS = torch.tensor([3 + seed % 9 for seed in range(40)])
 def test_greedy_takes_the_most_probable_piece_each_step_until_the_end_or_the_limit() -> None:
     found = greedy_search(Chain(*CHAINS), LIMITS, SearchConfig(length_penalty="length", alpha=1.0))
     for matrix, limit, [hypothesis] in zip(CHAINS, LIMITS.tolist(), found, strict=True):
-        ids, last, log_prob = [], PAD, 0.0
+        ids: list[int] = []
+        last, log_prob = PAD, 0.0
         while len(ids) < limit and last != END:
             log_prob += matrix[last].max().item()
             last = int(matrix[last].argmax())
