@@ -76,6 +76,9 @@ def translate(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse bytes that are not UTF-8, and lines over the limit of length.")
     ] = False,
+    prefix: Annotated[
+        Path | None, typer.Option(help="File with what each translation begins with, a line for each of the input's.")
+    ] = None,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="search.field=value, as in search.stop_rule=t2t-2017.")
     ] = None,
@@ -106,12 +109,16 @@ def translate(
         raise UsageError(f"{output}: lies in the model folder {folder.path}; name another file")
     as_json = wants_json(output_format, n_best=search.n_best)
 
+    from nmt_cli.decoding.prefixes import open_prefixes
     from nmt_cli.decoding.streaming import Tally, open_blocks, translate_blocks
     from nmt_cli.decoding.translator import Translator
 
     tally = Tally()
     terms = terms_of(folder, search, as_json=as_json, device=device.value)
+    if prefix is not None:
+        terms["prefix"] = digest_of_prefixes(prefix)
     with (
+        open_prefixes(prefix) as prefixes,
         open_blocks(source) as whole,
         answers_to(target, terms, whole, tally) as (blocks, write),
         Progress(whole, quiet=quiet) as progress,
@@ -120,10 +127,27 @@ def translate(
 
         use_allowed_cores()
         translator = Translator.of_folder(folder, device=device.value)
-        for translations in translate_blocks(translator, blocks, search, tally, strict=strict):
+        for translations in translate_blocks(translator, blocks, search, tally, strict=strict, prefixes=prefixes):
             write(output_lines(translations, first=tally.lines - len(translations) + 1, as_json=as_json))
             progress.show(tally)
         progress.end(tally, limit=translator.max_source_length)
+
+
+def digest_of_prefixes(prefix: Path) -> str:
+    """Return the beginning of the SHA-256 of a file.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    import hashlib
+
+    from nmt_cli.files import open_for_reading
+
+    with open_for_reading(prefix) as stream:
+        digest = hashlib.sha256()
+        for line in stream:
+            digest.update(line)
+        return digest.hexdigest()[:12]
 
 
 def terms_of(folder: ModelFolder, search: SearchConfig, *, as_json: bool, device: str) -> dict[str, object]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from nmt_cli.config import SearchConfig
+from nmt_cli.decoding.prefixes import Prefixes
 from nmt_cli.decoding.translator import Translation, Translator
 from nmt_cli.errors import DataError
 from nmt_cli.files import Record, open_for_reading, read_records
@@ -176,21 +177,24 @@ def translate_blocks(
     tally: Tally,
     *,
     strict: bool = False,
+    prefixes: Prefixes | None = None,
     chunk_lines: int = CHUNK_LINES,
 ) -> Iterator[list[Translation]]:
     """Yield the translations of a stream, a chunk at a time, one for each line.
 
     Raises:
-        DataError: with `strict`, a line that is not UTF-8 or is over the limit of length.
+        DataError: with `strict`, a line that is not UTF-8 or is over the limit of length; more or fewer
+            prefixes than lines.
     """
     for chunk in chunks_of_bytes(blocks, chunk_lines=chunk_lines):
         tally.read(chunk)
         records = list(read_records(io.BytesIO(chunk)))
         _look_at_bytes(records, blocks.name, tally, strict=strict)
         lines = [record.text for record in records]
+        begun = None if prefixes is None else prefixes.take(len(lines), before=tally.lines, name=blocks.name)
         if strict:
             _refuse_long(translator, lines, name=blocks.name, before=tally.lines)
-        translations = translator.translate(lines, search=search, first_line=tally.lines + 1)
+        translations = translator.translate(lines, search=search, prefixes=begun, first_line=tally.lines + 1)
         for number, translation in enumerate(translations, start=tally.lines + 1):
             if translation.n_parts > 1:
                 tally.over_limit += 1
@@ -201,10 +205,17 @@ def translate_blocks(
             tally.answered(number, translation)
         tally.lines += len(records)
         yield translations
+    if prefixes is not None:
+        prefixes.refuse_more(tally.lines, blocks.name)
 
 
 def _look_at_bytes(records: list[Record], name: str, tally: Tally, *, strict: bool) -> None:
     for number, record in enumerate(records, start=tally.lines + 1):
+        if record.text.count("\r") > 1:
+            tally.warnings.append(
+                f"{name}:{number}: one line with {record.text.count(chr(13)):,} carriage returns in it; "
+                "if they are to end lines, convert the text first"
+            )
         if record.bad_column is None:
             continue
         place = f"{name}:{number}:{record.bad_column}"

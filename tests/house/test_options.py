@@ -32,7 +32,7 @@ OPTIONS = {
     }
     | {"--gpus", "--tensorboard"},
     "average": {"--last", "--out", "--store", "--force", "--quiet"},
-    "translate": {"--model", "--output", "--continue", "--format", "--strict", "--device", "--set", "--quiet"}
+    "translate": {"--model", "--output", "--continue", "--prefix", "--format", "--strict", "--device", "--set", "--quiet"}
     | {"--beam-size", "--length-penalty", "--alpha", "--max-extra", "--min-length", "--n-best", "--batch-tokens"},
     "score": {
         *("--reference", "--target-lang", "--lowercase", "--tokenize", "--json", "--quiet"),
