@@ -18,7 +18,7 @@ from typing import Any
 
 from nmt_cli.decoding.streaming import Blocks, Tally
 from nmt_cli.errors import DataError, UsageError
-from nmt_cli.files import read_json, sync_directory, writing_to
+from nmt_cli.files import read_json, sync_directory, visible, writing_to
 from nmt_cli.sealed import is_sealed, write_sealed
 
 SECONDS_BETWEEN_SAVES = 1.0
@@ -74,6 +74,8 @@ class Journal:
         with writing_to(self.target):
             os.fsync(self._output)
             state = {name: getattr(tally, name) for name in COUNTED}
+            # A name of a file may hold what is not UTF-8; shown it is the same.
+            state["first_not_utf8"] = visible(tally.first_not_utf8)
             state |= {"input_bytes": tally.input_bytes, "input_sha256": tally.input_digest.hexdigest()}
             write_sealed(self._state_path, {"terms": self._terms, "output_bytes": self._bytes, **state})
         self._saved_at = time.monotonic()
