@@ -84,6 +84,7 @@ class TrainingConfig(Section):
     )
     micro_batch_tokens: PositiveInt | None = Field(
         default=None,
+        le=1_000_000_000_000,
         description="at most so many padded positions a side go through the model at a time; "
         "default: 4,096 on a CPU, what fits on a GPU",
     )
@@ -249,6 +250,7 @@ class MachineConfig(Section):
     rank_timeout_minutes: float = Field(
         default=10.0,
         gt=0,
+        le=1_000_000,
         description="a process that keeps the others waiting longer ends the run",
         json_schema_extra=MAY_CHANGE,
     )

@@ -16,6 +16,9 @@ from nmt_cli.config import TextConfig, TrainingConfig
 from nmt_cli.errors import DataError, UsageError
 from nmt_cli.files import sha256_of_json
 
+MOST_PAIRS_AN_EPOCH = 100_000_000
+"""Repeated ones counted, unless there are many to begin with: the plan of an epoch is held in memory."""
+
 
 @dataclass(frozen=True)
 class JoinedSide:
@@ -129,7 +132,7 @@ def open_training_data(paths: Path | Sequence[Path], *, verify: bool = True) -> 
             if values[0] != values[1]:
                 raise DataError(
                     f"{first.path} and {other.path} cannot be trained on together: their {what} differ "
-                    f"({values[0]}, {values[1]}); {WAY_OUT[what].format(first=first.path, other=_data(other.path))}"
+                    f"({values[0]}, {values[1]}); {WAY_OUT[what] or encode_with(first.path, other.path)}"
                 )
     return TrainingData(folders)
 
@@ -140,6 +143,7 @@ def check_weights(data: TrainingData, config: TrainingConfig) -> None:
     Raises:
         UsageError: more weights or fewer.
         DataError: all pairs of a corpus are too long, so that it can have no share.
+        UsageError: an epoch in these proportions would have no end.
     """
     if config.corpus_weights is None:
         return
@@ -157,6 +161,16 @@ def check_weights(data: TrainingData, config: TrainingConfig) -> None:
                 f"{folder.path}: no training pair has at most {config.max_length:,} tokens a side, the shortest "
                 f"{shortest:,}; raise training.max_length or leave this corpus out"
             )
+    sizes = [len(folder.split("train")) for folder in data.folders]
+    least = max(size / weight for size, weight in zip(sizes, config.corpus_weights, strict=True))
+    of_epoch = sum(least * weight for weight in config.corpus_weights)
+    most = max(MOST_PAIRS_AN_EPOCH, 10 * sum(sizes))
+    if not of_epoch <= most:
+        raise UsageError(
+            f"training.corpus_weights {', '.join(f'{weight:g}' for weight in config.corpus_weights)} make an epoch "
+            f"of {of_epoch:.3g} pairs, from {sum(sizes):,} in all; give weights nearer to each other, at most "
+            f"{most:,} pairs"
+        )
 
 
 def _languages(folder: PiecesFolder) -> str:
@@ -173,8 +187,11 @@ def _subwords(folder: PiecesFolder) -> str:
     return " and ".join(f"{digest[:12]}…" for digest in digests)
 
 
-def _data(pieces: Path) -> Path:
-    return pieces.parent if pieces.name == "pieces" else pieces
+def encode_with(model: Path, pieces: Path) -> str:
+    """Say how to encode a corpus anew with the subwords of a model or of another corpus."""
+    if pieces.name == "pieces":
+        return f"encode it with those: nmt bpe {pieces.parent} --model {model} --force"
+    return f"encode it with those, from its DATA folder: nmt bpe DATA --model {model} --out {pieces} --force"
 
 
 SAME_IN_ALL: dict[str, Callable[[PiecesFolder], str]] = {
@@ -185,5 +202,5 @@ SAME_IN_ALL: dict[str, Callable[[PiecesFolder], str]] = {
 WAY_OUT = {
     "languages": "name corpora of one direction",
     "text steps": "prepare both with the same options",
-    "subwords": "encode with those of the first: nmt bpe {other} --model {first} --force",
+    "subwords": "",  # `encode_with` says it
 }

@@ -74,16 +74,15 @@ def train(
         chosen.append("machine.tensorboard=true")
     if weights is not None:
         chosen.append(f"training.corpus_weights={as_numbers(weights)}")
-    of_model = None
     if fine_tune is not None:
-        of_model = sections_of_model(fine_tune)
-        chosen.append(f"training.fine_tune={json.dumps(str(fine_tune))}")
+        chosen.append(f"training.fine_tune={as_toml(fine_tune)}")
         preset = "fine-tune" if preset is None and config is None else preset
     data = data or [the_only_corpus(Path("data"))]
     places = [real_path(path) for path in data]
     name = "+".join(place.parent.name if place.name == "pieces" else place.name for place in places)
-    settings = resolve(preset=preset, config=config, assignments=chosen, of_model=of_model)
     run = run or Path("runs") / f"{name}-{preset or (config.stem if config else 'run')}"
+    of_model = None if fine_tune is None else sections_of_model(fine_tune, run)
+    settings = resolve(preset=preset, config=config, assignments=chosen, of_model=of_model)
 
     from nmt_cli.training.start import run_training
 
@@ -109,16 +108,36 @@ def given_gpus(gpus: int | None, *, ranks: int | None, device: str | None, torch
     return ["machine.device=cuda", f"machine.ranks={gpus}"]
 
 
-def sections_of_model(path: Path) -> dict[str, object]:
+def sections_of_model(path: Path, run: Path) -> dict[str, object]:
     """Return the settings of sizes and of the search that a model folder carries.
+
+    A run that began with it goes on without it.
 
     Raises:
         ModelError: it is none, or damaged.
     """
     from nmt_cli.model_folder import open_model_folder
+    from nmt_cli.settings_files import resolve
 
+    if not path.exists() and (run / "config.toml").is_file():
+        began = resolve(preset=None, config=run / "config.toml")
+        if began.training.fine_tune == str(path):
+            return {"model": began.model.model_dump(), "search": began.search.model_dump()}
     description = open_model_folder(path).description
     return {"model": description.model.model_dump(), "search": description.search.model_dump()}
+
+
+def as_toml(path: Path) -> str:
+    """Return a path as a value of TOML, which has other escapes than JSON beyond the first plane of Unicode.
+
+    Raises:
+        UsageError: its name is not UTF-8, which no TOML file can hold.
+    """
+    from nmt_cli.errors import UsageError
+
+    if any("\ud800" <= character <= "\udfff" for character in str(path)):
+        raise UsageError(f"--fine-tune {str(path)!r}: the name is not UTF-8, as settings must be; rename the folder")
+    return json.dumps(str(path), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def as_numbers(text: str) -> list[float]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
 import nmt_cli
 from nmt_cli.batches.training_data import TrainingData
-from nmt_cli.errors import DataError, ModelError
+from nmt_cli.errors import DataError, DivergedError, ModelError
 from nmt_cli.files import new_directory, sha256_of_file
 from nmt_cli.model.load import fill
 from nmt_cli.model_folder import KIND, MANIFEST, ModelDescription, Weights, open_model_folder, write_model_folder
@@ -47,9 +50,11 @@ def write_snapshot(run: RunFolder, trained: Trained, snapshot: Snapshot) -> None
 
     Raises:
         DataError: the subwords are no longer those that the weights were trained on.
+        DivergedError: a number is not finite.
     """
     progress = snapshot.progress
     if progress.step not in run.steps():
+        refuse_not_finite(run, snapshot)
         refuse_changed_subwords(trained.pieces)
         with new_directory(run.checkpoint(progress.step), manifest=MANIFEST, kind=KIND) as scratch:
             save_state(scratch / STATE, snapshot.state, progress)
@@ -61,6 +66,24 @@ def write_snapshot(run: RunFolder, trained: Trained, snapshot: Snapshot) -> None
             )
     point_links(run, progress)
     run.prune(keep=trained.settings.training.keep_checkpoints, best=progress.best_step)
+
+
+def refuse_not_finite(run: RunFolder, snapshot: Snapshot) -> None:
+    """Check that all numbers of a checkpoint are finite: steps that are too large can take weights beyond that.
+
+    Raises:
+        DivergedError: naming the last good checkpoint.
+    """
+    for arrays in (snapshot.weights, snapshot.state):
+        for name, array in arrays.items():
+            # A sum in float64 is finite only if each of its float32 numbers is.
+            with np.errstate(invalid="ignore"):
+                is_finite = math.isfinite(array.sum(dtype=np.float64))
+            if not is_finite:
+                raise DivergedError(
+                    f"{run.path}: {name} is not finite after step {snapshot.progress.step:,}; {run.last_good}; "
+                    "try a smaller learning rate or a longer warm-up"
+                )
 
 
 def refuse_changed_subwords(pieces: TrainingData) -> None:
@@ -128,6 +151,7 @@ def load_newest(run: RunFolder, trained: Trained, log: RunLog) -> Progress | Non
             is_of_this_data = model.description.provenance.get("data") == trained.pieces.digest
             if is_of_this_data:  # else tensors need not even have the same shape
                 progress = load_state(folder / STATE, trained.state())
+                refuse_other_step(folder, progress, named=step)
                 with trained.shown():
                     fill(trained.model, model.weights(), where=str(folder))
         except ModelError as error:
@@ -147,3 +171,13 @@ def load_newest(run: RunFolder, trained: Trained, log: RunLog) -> Progress | Non
         reason = f"the newest: {problems[0]}" if problems else f"none has its {STATE}/ folder"
         raise ModelError(f"{run.path}: no checkpoint can be continued; {reason}")
     return None
+
+
+def refuse_other_step(folder: Path, progress: Progress, *, named: int) -> None:
+    """Check that a checkpoint is of the step that its name says, or the run would come back to it again and again.
+
+    Raises:
+        ModelError: it was renamed, or copied.
+    """
+    if progress.step != named:
+        raise ModelError(f"{folder}: is of step {progress.step:,}; a folder of checkpoints/ must keep its name")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nmt_cli.batches.training_data import encode_with
 from nmt_cli.errors import UsageError
 from nmt_cli.model.load import fill
 from nmt_cli.model_folder import ModelFolder, open_model_folder
@@ -36,5 +37,5 @@ def refuse_other_subwords(trained: Trained, model: ModelFolder) -> None:
         digests = " and ".join("/".join(f"{digest[:12]}…" for digest in found.values()) for found in (here, there))
         raise UsageError(
             f"{pieces.name} was encoded with other subwords than those of {model.path} ({digests}); "
-            f"encode it with the model's: nmt bpe {pieces.paths[0].parent} --model {model.path} --force"
+            f"{encode_with(model.path, pieces.paths[0])}"
         )

@@ -164,11 +164,9 @@ def refuse_divergence(run: RunFolder, progress: Progress) -> None:
         DivergedError: naming the last good checkpoint.
     """
     if progress.skipped_in_a_row >= MOST_SKIPPED_IN_A_ROW:
-        steps = run.steps()
-        good = f"the last good checkpoint is {run.checkpoint(steps[-1])}" if steps else "there is no checkpoint yet"
         raise DivergedError(
             f"{run.path}: the gradient was not finite {MOST_SKIPPED_IN_A_ROW} times in a row, up to step "
-            f"{progress.step:,}; {good}; try a smaller learning rate or a longer warm-up"
+            f"{progress.step:,}; {run.last_good}; try a smaller learning rate or a longer warm-up"
         )
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nmt_cli.errors import MachineError, ModelError, UsageError
-from nmt_cli.files import atomic_file, read_json, sync_directory, writing_to
+from nmt_cli.files import atomic_file, read_json, real_path, sync_directory, writing_to
 from nmt_cli.model_folder import MANIFEST
 
 STATE = "training"
@@ -47,7 +47,9 @@ class RunFolder:
         with writing_to(self.path):
             if self.path.is_dir() and not self.config.exists() and any(map(_is_foreign, self.path.iterdir())):
                 raise UsageError(f"{self.path}: exists and is no run; name another place with --run")
-            self.checkpoints.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True)
+        with writing_to(self.checkpoints):
+            self.checkpoints.mkdir(exist_ok=True)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -79,6 +81,12 @@ class RunFolder:
     def steps(self) -> list[int]:
         """Return the steps that have a complete checkpoint, in order."""
         return sorted(step for step, folder in self._folders() if (folder / MANIFEST).is_file())
+
+    @property
+    def last_good(self) -> str:
+        """Name the newest checkpoint, for somebody whose training came to nothing."""
+        steps = self.steps()
+        return f"the last good checkpoint is {self.checkpoint(steps[-1])}" if steps else "there is no checkpoint yet"
 
     def _folders(self) -> list[tuple[int, Path]]:
         """Return the checkpoints, complete or not, with their steps; what a person put beside them is not ours."""
@@ -154,16 +162,29 @@ class RunFolder:
             stream.write(json.dumps(finite, allow_nan=False) + "\n")
 
     def forget_metrics_after(self, step: int) -> None:
-        """Drop the lines of steps that a continued run will do again, and a half-written last one."""
-        if not self.metrics.exists():
-            return
-        kept = []
-        for line in self.metrics.read_bytes().split(b"\n"):
-            with contextlib.suppress(ValueError):
-                if line and json.loads(line)["step"] <= step:
-                    kept.append(line + b"\n")
-        with atomic_file(self.metrics) as stream:
-            stream.writelines(kept)
+        """Drop the lines of steps that a continued run will do again, and those that are no records of ours.
+
+        Raises:
+            UsageError: there is something else in the place of the file.
+        """
+        with writing_to(self.metrics):
+            if not self.metrics.exists():
+                return
+            if not self.metrics.is_file():
+                raise UsageError(f"{self.metrics}: is no file; move it away")
+            lines = self.metrics.read_bytes().split(b"\n")
+        with atomic_file(real_path(self.metrics)) as stream:
+            stream.writelines(line + b"\n" for line in lines if _step_of(line) <= step)
+
+
+def _step_of(line: bytes) -> float:
+    """Return the step of a line of metrics.jsonl; of any other, one that never comes."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return math.inf
+    step = record.get("step") if isinstance(record, dict) else None
+    return step if isinstance(step, int) else math.inf
 
 
 def _is_not_finite(value: object) -> bool:

@@ -159,7 +159,8 @@ def settings_of_run(
         began = resolve(preset=None, config=run.config)
         precision = precision or began.training.precision or "float32"
         settings = with_precision(settings, precision)
-        changed = changes_not_allowed(began, settings)
+        # Settings with which nothing was trained yet bind nobody.
+        changed = changes_not_allowed(began, settings) if run.steps() else []
         if changed:
             raise UsageError(f"{run.path}: cannot go on with other settings: {'; '.join(changed)}; name another --run")
         before, began_on_gpu = began.machine.ranks, began.machine.device == "cuda"

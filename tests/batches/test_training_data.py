@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nmt_cli.batches.corpus import PiecesFolder
-from nmt_cli.batches.training_data import JoinedSide, check_weights, open_training_data
+from nmt_cli.batches.training_data import JoinedSide, check_weights, encode_with, open_training_data
 from nmt_cli.config import TrainingConfig
 from nmt_cli.errors import DataError, NmtError, UsageError
 from nmt_cli.files import sha256_of_file, sha256_of_json, write_json
@@ -95,7 +95,7 @@ def test_validation_is_the_first_named_that_has_one(make_folder: MakeFolder) -> 
             "their text steps differ (nfc fold_spaces lowercase, nfc fold_spaces moses); prepare",
         ),
         ({"model": b"others"}, "their subwords differ ("),
-        ({"model": b"others"}, "encode with those of the first: nmt bpe {other} --model {first}"),
+        ({"model": b"others"}, "encode it with those: nmt bpe {other} --model {first} --force"),
     ],
 )
 def test_corpora_that_differ_are_refused_with_both_names_and_the_way_out(
@@ -135,3 +135,18 @@ def test_a_weight_for_pairs_that_are_all_too_long_is_refused_with_the_folder(
     with pytest.raises(DataError, match="no training pair has at most 1 tokens a side, the shortest 2") as caught:
         check_weights(data, config(corpus_weights=[2.0], max_length=1))
     assert str(caught.value).startswith(f"{long / 'pieces'}: ")
+
+
+def test_pieces_in_a_place_of_their_own_are_encoded_anew_from_the_data_folder() -> None:
+    there = encode_with(Path("model"), Path("elsewhere"))
+    assert there == "encode it with those, from its DATA folder: nmt bpe DATA --model model --out elsewhere --force"
+
+
+@pytest.mark.parametrize("weights", [[1e-300, 1.0], [1e300, 1e-300], [5e-324, 1.0], [1.0, 1e9]])
+def test_weights_that_would_repeat_a_corpus_without_end_are_refused(
+    make_folder: MakeFolder, weights: list[float]
+) -> None:
+    data = open_training_data([make_folder(name) for name in "ab"])
+    with pytest.raises(UsageError, match=r"make an epoch of \S+ pairs, from 6 in all; .* at most 100,000,000 pairs"):
+        check_weights(data, config(corpus_weights=weights))
+    check_weights(data, config(corpus_weights=[1.0, 1e6]))  # three pairs, and three million

@@ -167,3 +167,18 @@ def test_a_model_that_lacks_a_tensor_is_not_averaged(whole_run: Path, tmp_path: 
     with pytest.raises(ModelError, match="have different tensors"):
         average_models([whole_run / "last", tmp_path / "lacking"], tmp_path / "mean")
     assert not (tmp_path / "mean").exists()
+
+
+WITHOUT_TORCH = "import sys; sys.modules['torch'] = None; from nmt_cli.cli.main import main; main()"
+
+
+def test_three_checkpoints_are_averaged_whatever_the_torch_since_it_is_not_asked(
+    whole_run: Path, tmp_path: Path
+) -> None:
+    paths = choose_checkpoints(whole_run, last=3)
+    without, usual = tmp_path / "without", tmp_path / "usual"
+    command = [sys.executable, "-c", WITHOUT_TORCH, "average", *paths, "--out", without]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    average_models(paths, usual)
+    assert (without / "weights.safetensors").read_bytes() == (usual / "weights.safetensors").read_bytes()
