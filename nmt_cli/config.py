@@ -169,6 +169,7 @@ class SearchConfig(Section):
     temperature: float = Field(default=1.0, gt=0, le=100, description="log-probabilities are divided by it to draw")
     top_k: int = Field(default=0, ge=0, description="most probable pieces that are drawn from; 0: all")
     top_p: float = Field(default=1.0, gt=0, le=1, description="mass of the most probable pieces that are drawn from")
+    alignments: bool = Field(default=False, description="records tell which source piece each piece comes from")
     seed: int = Field(default=1, ge=0, description="of the draws; a line gives the same sample in any company")
 
     @model_validator(mode="after")

@@ -172,6 +172,12 @@ def write_model_folder(
     write_sealed(folder / MANIFEST, values)
 
 
+def subword_digests(model: ModelFolder) -> list[str]:
+    """Return the SHA-256 of the subword models of source and target; one where they share it."""
+    files = [model.source_subwords] if model.shares_subwords else [model.source_subwords, model.target_subwords]
+    return [model.digests[path.name] for path in files]
+
+
 def subword_files(model: ModelFolder) -> dict[str, Path]:
     """Return the subword files of a model, as `write_model_folder` takes them."""
     return {name: model.path / name for name in model.digests if name != WEIGHTS}

@@ -11,7 +11,7 @@ from nmt_cli.cli.output import flush_results, write_result
 
 if TYPE_CHECKING:
     from nmt_cli.decoding.streaming import Blocks, Tally
-    from nmt_cli.decoding.translator import Translation
+    from nmt_cli.decoding.translation import Translation
 
 
 def checked_output(output: Path, source: Path | None, *, going_on: bool) -> Path:
@@ -66,10 +66,16 @@ def _line(translation: Translation, number: int, *, as_json: bool) -> bytes:
 
     if not as_json:
         return translation.text.encode("utf-8") + b"\n"
-    record = {
+    candidates = [
+        {name: value for name, value in dataclasses.asdict(candidate).items() if value is not None}
+        for candidate in translation.candidates
+    ]
+    record: dict[str, object] = {
         "line": number,
         "source_tokens": translation.source_length,
         "parts": translation.n_parts,
-        "translations": [dataclasses.asdict(candidate) for candidate in translation.candidates],
     }
+    if translation.source_pieces is not None:
+        record |= {"source_pieces": translation.source_pieces}
+    record |= {"translations": candidates}
     return json.dumps(record, ensure_ascii=False).encode("utf-8") + b"\n"

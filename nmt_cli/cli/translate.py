@@ -43,7 +43,8 @@ def translate(
         typer.Argument(help="Text, a sentence a line, packed or plain; standard input without it, or for -."),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Model folder, or a run's checkpoint. Default: $NMT_MODEL.")
+        list[Path] | None,
+        typer.Option(help="Model folder, or a run's checkpoint; several are an ensemble. Default: $NMT_MODEL."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help="File to write, complete or not at all. Default, and for -: stdout.")
@@ -104,9 +105,10 @@ def translate(
     target = None if output is None or str(output) == "-" else checked_output(output, source, going_on=going_on)
     if going_on and target is None:
         raise UsageError("--continue: goes on with a file; name it by --output")
-    folder, search = model_and_search(model, [*(assignments or []), *given], quiet=quiet)
-    if target is not None and target.is_relative_to(real_path(folder.path)):
-        raise UsageError(f"{output}: lies in the model folder {folder.path}; name another file")
+    folders, search = models_and_search(model or [], [*(assignments or []), *given], quiet=quiet)
+    for folder in folders:
+        if target is not None and target.is_relative_to(real_path(folder.path)):
+            raise UsageError(f"{output}: lies in the model folder {folder.path}; name another file")
     as_json = wants_json(output_format, n_best=search.n_best)
 
     from nmt_cli.decoding.prefixes import open_prefixes
@@ -114,7 +116,7 @@ def translate(
     from nmt_cli.decoding.translator import Translator
 
     tally = Tally()
-    terms = terms_of(folder, search, as_json=as_json, device=device.value)
+    terms = terms_of(folders, search, as_json=as_json, device=device.value)
     if prefix is not None:
         terms["prefix"] = digest_of_prefixes(prefix)
     with (
@@ -126,7 +128,7 @@ def translate(
         from nmt_cli.decoding.engine import use_allowed_cores
 
         use_allowed_cores()
-        translator = Translator.of_folder(folder, device=device.value)
+        translator = Translator.of_folder(*folders, device=device.value)
         for translations in translate_blocks(translator, blocks, search, tally, strict=strict, prefixes=prefixes):
             write(output_lines(translations, first=tally.lines - len(translations) + 1, as_json=as_json))
             progress.show(tally)
@@ -150,22 +152,22 @@ def digest_of_prefixes(prefix: Path) -> str:
         return digest.hexdigest()[:12]
 
 
-def terms_of(folder: ModelFolder, search: SearchConfig, *, as_json: bool, device: str) -> dict[str, object]:
+def terms_of(folders: Sequence[ModelFolder], search: SearchConfig, *, as_json: bool, device: str) -> dict[str, object]:
     """Return what decides the bytes of an output, its input aside."""
     from nmt_cli.files import sha256_of_json
 
     return {
-        "model": sha256_of_json(dict(folder.digests))[:12],
+        "model": " ".join(sha256_of_json(dict(folder.digests))[:12] for folder in folders),
         "format": Format.JSONL.value if as_json else Format.TEXT.value,
         "device": device,
         **{f"search.{name}": value for name, value in search.model_dump().items()},
     }
 
 
-def model_and_search(
-    model: Path | None, assignments: Sequence[str], *, quiet: bool
-) -> tuple[ModelFolder, SearchConfig]:
-    """Return the model folder, verified, and the search: the model's defaults with the assignments over them.
+def models_and_search(
+    models: Sequence[Path], assignments: Sequence[str], *, quiet: bool
+) -> tuple[list[ModelFolder], SearchConfig]:
+    """Return the model folders, verified, and the search: the first model's defaults with the assignments over them.
 
     What can be refused without the model is refused before it is opened.
 
@@ -183,15 +185,15 @@ def model_and_search(
 
     # The model's own beam is not known yet, so that here any n_best fits one that is not given.
     section_from(SearchConfig, "search", {"beam_size": MOST_HYPOTHESES}, assignments)
-    if model is None:
+    if not models:
         named = os.environ.get("NMT_MODEL")
         if not named:
             raise UsageError("no model: give --model FOLDER, or set NMT_MODEL to one; `nmt train` makes them")
-        model = Path(named)
+        models = [Path(named)]
         if not quiet:
-            announce(f"model: {model} (NMT_MODEL)")
-    folder = open_model_folder(model)
-    return folder, section_from(SearchConfig, "search", folder.description.search.model_dump(), assignments)
+            announce(f"model: {named} (NMT_MODEL)")
+    folders = [open_model_folder(model) for model in models]
+    return folders, section_from(SearchConfig, "search", folders[0].description.search.model_dump(), assignments)
 
 
 def wants_json(output_format: Format | None, *, n_best: int) -> bool:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import torch
 from jaxtyping import Int
@@ -14,6 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from nmt_cli.config import SearchConfig
 from nmt_cli.cores import cores_to_use
+from nmt_cli.decoding.alignment import alignments
 from nmt_cli.decoding.by_length import batches_by_length
 from nmt_cli.decoding.forced import forced_log_probs
 from nmt_cli.decoding.hypothesis import Hypothesis
@@ -38,14 +40,14 @@ class TorchEngine:
         self._models = models
 
     @classmethod
-    def load(cls, folder: ModelFolder, *, device: str = "cpu") -> TorchEngine:
-        """Read the model of a folder; `device` is auto, cpu or cuda.
+    def load(cls, *folders: ModelFolder, device: str = "cpu") -> TorchEngine:
+        """Read the models of folders, an ensemble where there are several; `device` is auto, cpu or cuda.
 
         Raises:
             ModelError: the weights do not fit the description.
             UsageError: there is no such device.
         """
-        return cls([load_transformer(folder, device=chosen_device(device))])
+        return cls([load_transformer(folder, device=chosen_device(device)) for folder in folders])
 
     @property
     def max_source_length(self) -> int | None:
@@ -85,9 +87,23 @@ class TorchEngine:
                     prefixes=None if prefixes is None else [prefixes[place] for place in places],
                     keys=[str(place) if keys is None else keys[place] for place in places],
                 )
+                if config.alignments:
+                    found = self._aligned([cut[place] for place in places], found)
             for place, hypotheses in zip(places, found, strict=True):
                 answers[place] = hypotheses
         return answers
+
+    def _aligned(self, sources: list[Sequence[int]], found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
+        """Return the hypotheses with their alignments, worked out from the whole of each."""
+        flat = [(source, hypothesis) for source, some in zip(sources, found, strict=True) for hypothesis in some]
+        pairs = alignments(
+            self._models,
+            self._padded([source for source, _ in flat]),
+            # One that was cut has no end, and perhaps no position for it.
+            self._padded([h.ids if h.is_cut else [*h.ids, END] for _, h in flat]),
+        )
+        aligned = (replace(hypothesis, alignment=pair) for (_, hypothesis), pair in zip(flat, pairs, strict=True))
+        return [[next(aligned) for _ in some] for some in found]
 
     def search_batches(self, lengths: Sequence[int], config: SearchConfig) -> Iterator[list[int]]:
         """Yield the places of sources of these lengths that are searched for together; one such batch stays one."""

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from nmt_cli.decoding.translator import GivenScore, TooLongError, Translator
+from nmt_cli.decoding.translation import GivenScore, TooLongError
+from nmt_cli.decoding.translator import Translator
 from nmt_cli.errors import DataError
 from nmt_cli.files import open_for_reading, read_records
 

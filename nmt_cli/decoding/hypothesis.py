@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+Alignment = tuple[tuple[int, int], ...]
+"""Places of source and target pieces that belong together, by target; the end symbols have none."""
+
 
 @dataclass(frozen=True)
 class Hypothesis:
@@ -18,6 +21,8 @@ class Hypothesis:
     """Log-probability over length penalty; of a hypothesis that was cut, the log-probability."""
     is_cut: bool = False
     """Whether the output reached its limit without an end symbol."""
+    alignment: Alignment | None = None
+    """Where it was asked for."""
 
 
 def length_penalty(length: int, *, kind: Literal["wu", "length", "none"], alpha: float) -> float:

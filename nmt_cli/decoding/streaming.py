@@ -15,7 +15,8 @@ from typing import BinaryIO, NamedTuple
 
 from nmt_cli.config import SearchConfig
 from nmt_cli.decoding.prefixes import Prefixes
-from nmt_cli.decoding.translator import Translation, Translator
+from nmt_cli.decoding.translation import Translation
+from nmt_cli.decoding.translator import Translator
 from nmt_cli.errors import DataError
 from nmt_cli.files import Record, open_for_reading, read_records
 from nmt_cli.packed import OPENERS

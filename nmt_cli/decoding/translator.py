@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from nmt_cli.config import SearchConfig, TextConfig
 from nmt_cli.corpora.text_steps import apply, undo
 from nmt_cli.decoding.hypothesis import Hypothesis
 from nmt_cli.decoding.long_input import MAX_SOURCE_LENGTH, join_parts, split_text
 from nmt_cli.decoding.loops import is_loop
+from nmt_cli.decoding.translation import BLANK, AlignmentOfLine, Candidate, GivenScore, TooLongError, Translation
 from nmt_cli.errors import ModelError
 from nmt_cli.files import as_line
-from nmt_cli.model_folder import ModelFolder, open_model_folder
+from nmt_cli.model_folder import ModelFolder, open_model_folder, subword_digests
 from nmt_cli.subwords.segmenter import END, Segmenter
 
 
@@ -52,83 +52,6 @@ class ScoringEngine(Engine, Protocol):
         """Return the log-probability of each target given its source, in nats; both hold their end symbol."""
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """One of the n best translations of a line."""
-
-    text: str
-    score: float
-    """Log-probability over length penalty; of a line translated in parts, the sum over its parts."""
-    log_prob: float
-    """In nats."""
-    is_cut: bool = False
-    """Whether the output reached its limit of length without an end."""
-    is_loop: bool = False
-    """Whether it ends in pieces repeated over and over, which its source does not."""
-
-
-@dataclass(frozen=True)
-class Translation:
-    """What a line became; `str()` of it is the text."""
-
-    candidates: tuple[Candidate, ...]
-    """Best first, texts distinct: at least one, at most n_best."""
-    source_length: int
-    """Pieces of the source, end symbol included; 0 for a blank line, which no model sees."""
-    n_parts: int
-    """More than 1 where the source was over the limit and translated in parts."""
-
-    @property
-    def text(self) -> str:
-        """The best translation; it holds no LF, CR or TAB."""
-        return self.candidates[0].text
-
-    @property
-    def score(self) -> float:
-        """Of the best translation: log-probability over length penalty."""
-        return self.candidates[0].score
-
-    @property
-    def log_prob(self) -> float:
-        """Of the best translation, in nats."""
-        return self.candidates[0].log_prob
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether the best translation reached its limit of length without an end."""
-        return self.candidates[0].is_cut
-
-    @property
-    def is_loop(self) -> bool:
-        """Whether the best translation ends in a loop."""
-        return self.candidates[0].is_loop
-
-    def __str__(self) -> str:
-        """Return the text."""
-        return self.text
-
-
-class GivenScore(NamedTuple):
-    """What a given translation is worth to a model."""
-
-    log_prob: float
-    """In nats, that of the end symbol included."""
-    tokens: int
-    """Pieces of the translation, end symbol included."""
-
-
-class TooLongError(Exception):
-    """A text that the model cannot take; whoever knows the file says where."""
-
-    def __init__(self, side: str, place: int, reason: str) -> None:
-        """Name the side, source or target, and the place among the lines given."""
-        super().__init__(reason)
-        self.side, self.place = side, place
-
-
-BLANK = Translation((Candidate("", 0.0, 0.0),), source_length=0, n_parts=0)
-
-
 class Translator:
     """A model with its subwords, its steps of text and its search defaults."""
 
@@ -144,20 +67,20 @@ class Translator:
         """What `translate` follows when it is given nothing else."""
 
     @classmethod
-    def load(cls, path: str | Path, *, device: str = "cpu") -> Translator:
-        """Read a model folder; `device` is auto, cpu or cuda.
+    def load(cls, path: str | Path, *others: str | Path, device: str = "cpu") -> Translator:
+        """Read a model folder, or several as an ensemble; `device` is auto, cpu or cuda.
 
         Raises:
-            ModelError: no model, or a damaged one.
+            ModelError: no model, or a damaged one, or one that cannot go with the first.
         """
-        return cls.of_folder(open_model_folder(Path(path)), device=device)
+        return cls.of_folder(*(open_model_folder(Path(each)) for each in (path, *others)), device=device)
 
     @classmethod
-    def of_folder(cls, folder: ModelFolder, *, device: str = "cpu") -> Translator:
-        """Load the model of a verified folder.
+    def of_folder(cls, folder: ModelFolder, *others: ModelFolder, device: str = "cpu") -> Translator:
+        """Load the model of a verified folder, or several as an ensemble with the search defaults of the first.
 
         Raises:
-            ModelError: weights, subwords and description do not fit each other.
+            ModelError: weights, subwords and description do not fit each other, or those of the first model.
         """
         from nmt_cli.decoding.engine import TorchEngine
 
@@ -169,8 +92,10 @@ class Translator:
         ]:
             if segmenter.vocab_size != size:
                 raise ModelError(f"{path}: {segmenter.vocab_size:,} pieces, but the model has {size:,}; not its own")
+        for other in others:
+            _refuse_unlike(folder, other)
         translator = cls(
-            TorchEngine.load(folder, device=device),
+            TorchEngine.load(folder, *others, device=device),
             source=source,
             target=target,
             languages=(description.source_language, description.target_language),
@@ -271,7 +196,12 @@ class Translator:
         for hypotheses in zip(*parts, strict=False):
             candidate = self._candidate(hypotheses, sources)
             candidates.setdefault(candidate.text, candidate)
-        return Translation(tuple(candidates.values()), source_length=source_length, n_parts=len(parts))
+        source_pieces = None
+        if any(candidate.alignment is not None for candidate in candidates.values()):
+            source_pieces = tuple(self._source.pieces([piece for part in sources for piece in part]))
+        return Translation(
+            tuple(candidates.values()), source_length=source_length, n_parts=len(parts), source_pieces=source_pieces
+        )
 
     def _candidate(self, hypotheses: tuple[Hypothesis, ...], sources: Sequence[Sequence[int]]) -> Candidate:
         texts = [self._to_text(hypothesis.ids) for hypothesis in hypotheses]
@@ -281,10 +211,50 @@ class Translator:
             log_prob=sum(hypothesis.log_prob for hypothesis in hypotheses),
             is_cut=any(hypothesis.is_cut for hypothesis in hypotheses),
             is_loop=any(is_loop(found.ids, source) for found, source in zip(hypotheses, sources, strict=True)),
+            **self._alignment(hypotheses, sources),
         )
+
+    def _alignment(self, hypotheses: tuple[Hypothesis, ...], sources: Sequence[Sequence[int]]) -> AlignmentOfLine:
+        """Return the pieces and the alignment of a line from those of its parts, where there are any."""
+        if any(hypothesis.alignment is None for hypothesis in hypotheses):
+            return {}
+        pairs: list[tuple[int, int]] = []
+        ids: list[int] = []
+        before = 0
+        for hypothesis, source in zip(hypotheses, sources, strict=True):
+            pairs += [(before + i, len(ids) + j) for i, j in hypothesis.alignment or ()]
+            ids += hypothesis.ids
+            before += len(source)
+        return {"pieces": tuple(self._target.pieces(ids)), "alignment": tuple(pairs)}
 
     def _to_text(self, ids: list[int]) -> str:
         return undo(as_line(self._target.decode(ids)), self._text, self._target_language)
+
+
+def _refuse_unlike(first: ModelFolder, other: ModelFolder) -> None:
+    """See that two models read and write the same pieces.
+
+    Raises:
+        ModelError: they do not.
+    """
+    for name, wanted, found in [
+        ("languages", _languages(first), _languages(other)),
+        ("subwords", _subwords(first), _subwords(other)),
+        ("steps of text", first.description.text, other.description.text),
+    ]:
+        if found != wanted:
+            raise ModelError(
+                f"{other.path}: other {name} than {first.path} ({found}, not {wanted}); "
+                "the models of an ensemble share them"
+            )
+
+
+def _languages(folder: ModelFolder) -> str:
+    return f"{folder.description.source_language}-{folder.description.target_language}"
+
+
+def _subwords(folder: ModelFolder) -> str:
+    return " and ".join(digest[:12] for digest in subword_digests(folder))
 
 
 def _encode(lines: Sequence[str], segmenter: Segmenter, steps: TextConfig, language: str) -> list[list[int]]:
