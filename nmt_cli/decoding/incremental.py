@@ -16,9 +16,6 @@ from nmt_cli.model.layers import DecoderLayer
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.subwords.segmenter import PAD
 
-FIRST_ROOM = 16
-"""Positions that there is room for at first; doubled when they are full."""
-
 
 class CachedTransformer:
     """A step model: B sentences that were encoded once, W hypotheses of each."""
@@ -30,9 +27,8 @@ class CachedTransformer:
         memory = model.encode(source)
         self._memory = [layer.cross_attention.keys_values(memory) for layer in self._layers]
         self._memory_bias = hide((source != PAD)[:, None, None, :], memory.dtype)
-        # A layer's keys and values side by side, [B*W H C K+V], so that one selection moves both; of the C
-        # positions that there is room for, the first `_length` are known.
-        self._past: list[Tensor] = []
+        # A layer's keys and values side by side, [B*W H T K+V], so that one selection moves both.
+        self._past: list[Tensor | None] = [None] * len(self._layers)
         self._length = 0
         self._width = 1
 
@@ -57,40 +53,23 @@ class CachedTransformer:
     def _self_attention(self, number: int, layer: DecoderLayer, states: Float[Tensor, "B W D"]) -> Tensor:
         around, attention = layer.self_attention_residual, layer.self_attention
         query, key, value = attention.queries_keys_values(around.before(states).flatten(0, 1)[:, None])
-        known = self._remember(number, torch.cat([key, value], dim=-1))
+        now, past = torch.cat([key, value], dim=-1), self._past[number]
+        known = now if past is None else torch.cat([past, now], dim=2)
+        self._past[number] = known
         nothing_hidden = torch.zeros(1, 1, 1, self._length, dtype=states.dtype, device=states.device)
         seen = attend(query, known[..., : attention.d_k], known[..., attention.d_k :], nothing_hidden)
         return around.after(states, attention.mix(seen).view_as(states))
-
-    def _remember(self, number: int, now: Float[Tensor, "R H 1 C"]) -> Float[Tensor, "R H T C"]:
-        """Add the newest keys and values of a layer to the past; return all, without a copy."""
-        last = self._length - 1
-        if number == len(self._past):
-            self._past.append(now.new_empty(now.size(0), now.size(1), FIRST_ROOM, now.size(3)))
-        elif last == self._past[number].size(2):
-            past = self._past[number]
-            self._past[number] = torch.cat([past, torch.empty_like(past)], dim=2)
-        self._past[number][:, :, last] = now[:, :, 0]
-        return self._past[number][:, :, : self._length]
 
     def keep(self, sentences: Int[Tensor, " N"], parents: Int[Tensor, "N W2"]) -> None:
         """Go on with these sentences and of each with these of its hypotheses."""
         size = self._memory_bias.size(0)
         rows = (sentences[:, None] * self._width + parents).flatten()
-        if len(rows) == size * self._width:
-            self._move(rows)
-        else:
-            self._past = [past.index_select(0, rows) for past in self._past]
+        stays = len(rows) == size * self._width and torch.equal(rows, torch.arange(len(rows), device=rows.device))
+        if not stays:
+            self._past = [past if past is None else past.index_select(0, rows) for past in self._past]
         if len(sentences) < size:
             self._memory = [(keys[sentences], values[sentences]) for keys, values in self._memory]
             self._memory_bias = self._memory_bias[sentences]
-
-    def _move(self, rows: Int[Tensor, " R"]) -> None:
-        """Have each row hold the past of another, or of itself; those of themselves are not touched."""
-        moved = (rows != torch.arange(len(rows), device=rows.device)).nonzero().flatten()
-        if len(moved):
-            for past in self._past:
-                past[moved, :, : self._length] = past[rows[moved], :, : self._length]
 
 
 class Ensemble:

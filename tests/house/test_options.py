@@ -32,7 +32,8 @@ OPTIONS = {
     }
     | {"--gpus", "--tensorboard"},
     "average": {"--last", "--out", "--store", "--force", "--quiet"},
-    "translate": {"--model", "--output", "--continue", "--prefix", "--format", "--strict", "--device", "--set", "--quiet"}
+    "translate": {"--model", "--output", "--continue", "--prefix", "--format", "--strict", "--device", "--quiet"}
+    | {"--set"}
     | {"--beam-size", "--length-penalty", "--alpha", "--max-extra", "--min-length", "--n-best", "--batch-tokens"},
     "score": {
         *("--reference", "--target-lang", "--lowercase", "--tokenize", "--json", "--quiet"),
