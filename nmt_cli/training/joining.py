@@ -51,6 +51,9 @@ def leading(store: Store, roll: RollCall, ranks: Ranks, terms: Terms) -> Iterato
             yield
     except LostRankError as error:
         raise MachineError(roll.name_the_lost(str(error))) from error
+    except BaseException as error:
+        roll.leave_word(error)  # or the others would say that the lead is lost
+        raise
 
 
 @contextlib.contextmanager
@@ -62,12 +65,12 @@ def together(store: Store, roll: RollCall, ranks: Ranks, *, timeout: dt.timedelt
     """
     roll.timeout = timeout.total_seconds()
     roll.meet()
-    try:
-        with roll.attended():
+    with roll.attended():  # to the end: to leave a group with a lost rank in it may hang
+        try:
             join(store, ranks, timeout=timeout)
             yield
-    finally:
-        leave()
+        finally:
+            leave()
 
 
 def terms_of_lead(store: Store) -> tuple[Terms, torch.device]:

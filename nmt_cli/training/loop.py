@@ -107,8 +107,9 @@ def read_updates(
         DivergedError: the gradient was not finite many times in a row.
     """
     progress = progress.model_copy(update={"micro_batch_tokens": limit.tokens})
-    for taken in unread:
-        result = taken.result()
+    with ranks.standing.waiting():  # what ranks sum on GPUs hangs there when one of them is lost
+        results = [taken.result() for taken in unread]
+    for taken, result in zip(unread, results, strict=True):
         progress = advanced(progress, taken.update.cursor, result, seconds=reporter.lap(), n_devices=ranks.world_size)
         reporter.updated(progress, result, taken.update.drawn)
         refuse_divergence(run, progress)

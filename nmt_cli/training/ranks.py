@@ -42,6 +42,13 @@ class Standing:
         """Note that it now waits for others, or no longer does."""
         self.waits, self._since = waits, time.monotonic()
 
+    @contextlib.contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Note that it waits for others during the block; and from then on, if the block ends by an error."""
+        self.turns(waits=True)
+        yield
+        self.turns(waits=False)
+
     @property
     def seconds(self) -> float:
         """How long it has been at what it is at."""
@@ -129,12 +136,11 @@ class Ranks:
 
     @contextlib.contextmanager
     def _together(self) -> Iterator[None]:
-        self.standing.turns(waits=True)
         try:
-            yield
+            with self.standing.waiting():
+                yield
         except RuntimeError as error:
             raise LostRankError(reason_of(error)) from error
-        self.standing.turns(waits=False)
 
 
 def reason_of(error: RuntimeError) -> str:
@@ -151,9 +157,10 @@ def join(store: Store, ranks: Ranks, *, timeout: dt.timedelta) -> None:
     """
     backend = "cpu:gloo,cuda:nccl" if ranks.device.type == "cuda" else "gloo"
     try:
-        distributed.init_process_group(
-            backend, store=store, rank=ranks.rank, world_size=ranks.world_size, timeout=timeout
-        )
+        with ranks.standing.waiting():
+            distributed.init_process_group(
+                backend, store=store, rank=ranks.rank, world_size=ranks.world_size, timeout=timeout
+            )
     except RuntimeError as error:
         raise LostRankError(reason_of(error)) from error
 

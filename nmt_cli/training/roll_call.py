@@ -57,13 +57,14 @@ class RollCall:
         """
         self._notes.set(f"here/{self._ranks.rank}", f"{socket.gethostname()} {os.getpid()}")
         names = [f"here/{rank}" for rank in range(self._ranks.world_size)]
-        deadline = time.monotonic() + max(SECONDS_TO_MEET, self.timeout)
+        patience = max(SECONDS_TO_MEET, self.timeout)
+        deadline = time.monotonic() + patience
         try:
             while not self._notes.check(names):
                 if self._notes.check(["fault"]) or self._ended():
                     raise LostRankError("not all came")
                 if time.monotonic() >= deadline:
-                    raise LostRankError(f"not all came within {deadline:.0f} s")
+                    raise LostRankError(f"not all came within {patience:.0f} s")
                 time.sleep(0.05)
         except RuntimeError as error:
             raise LostRankError("the store where the ranks meet is gone") from error
@@ -80,9 +81,9 @@ class RollCall:
             self._notes.set("fault", "1")
 
     def lead_lives(self) -> bool:
-        """Tell whether the lead calls the roll in time: it does so as soon as it hears of a fault."""
+        """Tell whether the lead has something to say in time: of a rank that is lost, and so calls, or of itself."""
         try:
-            return _in_time(lambda: bool(self._notes.check(["call"])))
+            return _in_time(lambda: any(self._notes.check([name]) for name in ("call", "raised/0")))
         except RuntimeError:
             return False
 
