@@ -157,12 +157,14 @@ def settings_of_run(
     precision = settings.training.precision
     if run.config.exists():
         began = resolve(preset=None, config=run.config)
-        precision = precision or began.training.precision or "float32"
-        settings = with_precision(settings, precision)
-        # Settings with which nothing was trained yet bind nobody.
-        changed = changes_not_allowed(began, settings) if run.steps() else []
-        if changed:
-            raise UsageError(f"{run.path}: cannot go on with other settings: {'; '.join(changed)}; name another --run")
+        if run.steps():  # settings with which nothing was trained yet bind nobody
+            precision = precision or began.training.precision or "float32"
+            refuse_changes(run, began, with_precision(settings, precision))
+            if settings.machine.compile != began.machine.compile:
+                log.line(
+                    f"machine.compile is {settings.machine.compile}, {began.machine.compile} before: "
+                    "equal to the last bit only up to here"
+                )
         before, began_on_gpu = began.machine.ranks, began.machine.device == "cuda"
     if world_size is not None:
         ranks = world_size
@@ -178,6 +180,17 @@ def settings_of_run(
     settings = settings.model_copy(update={"machine": machine})
     write_toml(run.config, settings)
     return settings
+
+
+def refuse_changes(run: RunFolder, began: Settings, settings: Settings) -> None:
+    """Check that a run may go on with settings.
+
+    Raises:
+        UsageError: naming both values of each field that may not change.
+    """
+    changed = changes_not_allowed(began, settings)
+    if changed:
+        raise UsageError(f"{run.path}: cannot go on with other settings: {'; '.join(changed)}; name another --run")
 
 
 def with_precision(settings: Settings, precision: Precision) -> Settings:

@@ -11,10 +11,18 @@ import pytest
 import torch
 
 from nmt_cli.errors import DataError, MachineError, ModelError, NmtError, UsageError
+from nmt_cli.settings_files import resolve
+from nmt_cli.training import start
 from nmt_cli.training.capacity import Capacity
 from nmt_cli.training.progress import RunLog
 from nmt_cli.training.run_folder import RunFolder
 from nmt_cli.training.start import run_training, settings_of_run
+from nmt_cli.training.trained import Trained
+
+
+class PowerCutError(Exception):
+    """Stands for whatever ends a process."""
+
 
 LEARNED = ["model.positions=learned", "training.max_steps=1", "training.max_length=20"]
 
@@ -80,12 +88,48 @@ def test_a_gpu_each_for_as_many_ranks_as_asked_for_and_one_also_when_the_run_beg
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "set_device", lambda _: None)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **_: True)
     with pytest.raises(UsageError, match=r"machine.ranks is 3, a GPU each, but this machine has 2; .*--device cpu"):
         settled("machine.ranks=3")
     assert settled() == 1
     assert settled("machine.device=cuda", "machine.ranks=2") == 2
     assert settled() == 2
     assert settled("machine.device=cpu", "machine.ranks=4") == 4
+
+
+def test_a_run_that_goes_on_says_when_layers_are_compiled_or_no_longer(
+    toy: Any,  # noqa: ANN401
+    whole_run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = shutil.copytree(whole_run, tmp_path / "run", symlinks=True)
+    monkeypatch.setattr(start, "compile_layers", lambda _model, _warn: None)
+    for value in ("true", "true", "false"):
+        toy.train(run, f"machine.compile={value}")
+    assert [line for line in toy.log(run) if "machine.compile" in line] == [
+        "machine.compile is True, False before: equal to the last bit only up to here",
+        "machine.compile is False, True before: equal to the last bit only up to here",
+    ]
+
+
+def test_the_precision_of_a_device_on_which_nothing_was_trained_yet_is_not_kept(
+    toy: Any,  # noqa: ANN401
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def power_cut(*_: object, **__: object) -> None:
+        raise PowerCutError
+
+    run = tmp_path / "run"
+    monkeypatch.setattr(start, "default_precision", lambda _device: "bfloat16")  # as on a GPU
+    monkeypatch.setattr(Trained, "new", power_cut)
+    with pytest.raises(PowerCutError):
+        toy.train(run)
+    assert resolve(preset=None, config=run / "config.toml").training.precision == "bfloat16"
+    monkeypatch.undo()
+    toy.train(run, "training.max_steps=1")
+    assert resolve(preset=None, config=run / "config.toml").training.precision == "float32"
 
 
 @pytest.mark.parametrize(
