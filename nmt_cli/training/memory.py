@@ -85,9 +85,13 @@ def measured_limit(model: Transformer, *, max_length: int) -> int:
         model.zero_grad(set_to_none=True)
         return peak
 
-    bytes_for(PROBES[0])  # what the libraries take for themselves the first time
-    free, _ = torch.cuda.mem_get_info(device)
-    limit = limit_for(bytes_for, free_bytes=free)
+    try:
+        bytes_for(PROBES[0])  # what the libraries take for themselves the first time
+        free, _ = torch.cuda.mem_get_info(device)
+        limit = limit_for(bytes_for, free_bytes=free)
+    except torch.OutOfMemoryError:
+        limit = SMALLEST_LIMIT  # an update that does not fit tells in words
+    model.zero_grad(set_to_none=True)
     torch.cuda.empty_cache()
     return limit
 

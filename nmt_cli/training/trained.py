@@ -119,6 +119,8 @@ def share_state(trained: Trained, progress: Progress, ranks: Ranks) -> tuple[Pro
     numbers = {name: ranks.lead_says(getattr(progress, name)) for name in ("step", "epoch", "update_in_epoch")}
     config = trained.settings.training
     limit = ranks.lead_says(progress.micro_batch_tokens or config.micro_batch_tokens or 0)
-    if limit == 0 and ranks.device.type == "cuda":
+    if ranks.device.type == "cpu" and config.micro_batch_tokens is None:
+        limit = min(limit, MICRO_BATCH_TOKENS)  # what a GPU had room for is too much
+    elif limit == 0:
         limit = ranks.least_of(measured_limit(trained.model, max_length=config.max_length))
     return progress.model_copy(update=numbers), MicroBatchLimit(limit or MICRO_BATCH_TOKENS)

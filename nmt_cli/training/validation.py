@@ -140,6 +140,7 @@ class Validator:
         parts = _batches_by_length(corpus, micro_batch_tokens=training.micro_batch_tokens or MICRO_BATCH_TOKENS)
         losses = torch.zeros(len(parts), 2, dtype=torch.float64)
         for place in range(ranks.rank, len(parts), ranks.world_size):
+            ranks.standing.turns(waits=False)  # a batch may take its time, and all of them any time
             with torch.no_grad():
                 loss = batch_loss(model, pad_batch(corpus, parts[place]), smoothing=training.label_smoothing)
             losses[place] = torch.tensor([float(loss.smoothed), float(loss.plain)], dtype=torch.float64)
@@ -151,6 +152,7 @@ class Validator:
         batches = list(engine.search_batches(source.lengths.tolist(), search))
         outputs: dict[int, list[int]] = {}
         for places in batches[ranks.rank :: ranks.world_size]:
+            ranks.standing.turns(waits=False)
             found = engine.search([source.sentence(place).tolist() for place in places], search)
             outputs |= {place: list(best[0].ids) for place, best in zip(places, found, strict=True)}
         return gathered(outputs, len(self._corpus), ranks)

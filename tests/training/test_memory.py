@@ -12,7 +12,7 @@ from nmt_cli.config import ModelConfig
 from nmt_cli.model.initialisation import initialise
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.training.gradient import batch_loss
-from nmt_cli.training.memory import limit_for, longest_batch, measured_limit
+from nmt_cli.training.memory import SMALLEST_LIMIT, limit_for, longest_batch, measured_limit
 
 MIB = 1 << 20
 
@@ -44,6 +44,17 @@ def test_what_is_tried_is_full_of_real_tokens() -> None:
     assert batch.target_tokens == 1_024
     assert batch_loss(tiny(), batch, smoothing=0.1).smoothed.isfinite()
     assert longest_batch(100, 256).source.shape == (1, 256)
+
+
+def test_where_not_even_what_is_tried_fits_the_limit_is_the_smallest_and_the_update_may_tell(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", full)
+    model = tiny()
+    assert measured_limit(model, max_length=256) == SMALLEST_LIMIT
 
 
 @pytest.mark.gpu

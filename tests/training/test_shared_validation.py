@@ -6,6 +6,7 @@ import copy
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -95,3 +96,25 @@ def test_outputs_come_back_in_their_places_empty_ones_too(outputs: list[list[int
         return gathered(mine, len(outputs), ranks)
 
     assert with_ranks(3, share) == [outputs] * 3
+
+
+def test_however_long_all_batches_take_a_rank_is_at_work_only_since_the_last(
+    toy: Any,  # noqa: ANN401
+    random_transformer: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One that is at the same thing for `machine.rank_timeout_minutes` is ended."""
+    search, clock = TorchEngine.search, [0.0]
+    longest = [0.0]
+
+    def slow(engine: TorchEngine, sources: Any, config: Any) -> Any:  # noqa: ANN401
+        clock[0] += 100.0
+        longest[0] = max(longest[0], ranks.standing.seconds)
+        return search(engine, sources, config)
+
+    monkeypatch.setattr("nmt_cli.training.ranks.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(TorchEngine, "search", slow)
+    ranks = Ranks()
+    Validator(open_pieces(toy.corpus), toy.settings(*SMALL)).validate(random_transformer(vocab_size=300), ranks)
+    assert clock[0] >= 300.0
+    assert longest[0] == 100.0
