@@ -73,6 +73,7 @@ def train(
         if stop.exit_code is not None:
             if progress.step and not saver.has_saved(progress.step):
                 saver.save(progress, reason="stop")
+                saver.finish()  # what comes of it is not to be lost behind the error below
                 reporter.saved(progress, "stop")
             raise StoppedError(f"stopped at step {progress.step:,}; the same command goes on", exit_code=stop.exit_code)
     return progress

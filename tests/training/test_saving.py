@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import threading
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,12 @@ import torch
 from nmt_cli.batches.training_data import open_training_data
 from nmt_cli.errors import MachineError
 from nmt_cli.model_folder import open_model_folder
-from nmt_cli.training import saving
+from nmt_cli.training import loop, saving, start
+from nmt_cli.training.checkpoint import Snapshot
 from nmt_cli.training.run_folder import RunFolder
 from nmt_cli.training.saving import Saver
 from nmt_cli.training.state import Progress
+from nmt_cli.training.stopping import StopRequest
 from nmt_cli.training.trained import Trained
 
 
@@ -69,3 +73,30 @@ def test_what_could_not_be_written_is_an_error_of_the_run(
         saver.save(Progress(step=1), reason="turn")
         if then == "save":
             saver.save(Progress(step=2), reason="turn")
+
+
+def test_a_stop_whose_checkpoint_could_not_be_written_is_that_error_and_no_stop(
+    toy: Any,  # noqa: ANN401
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    request, advanced, write = StopRequest(), loop.advanced, saving.write_snapshot
+
+    def asked_to_stop(progress: Progress, *arguments: Any, **others: Any) -> Progress:  # noqa: ANN401
+        progress = advanced(progress, *arguments, **others)
+        request.exit_code = 143 if progress.step == 7 else None
+        return progress
+
+    def full_disk(run: RunFolder, trained: Trained, snapshot: Snapshot) -> None:
+        if snapshot.progress.step == 7:
+            raise MachineError("no space left")
+        write(run, trained, snapshot)
+
+    monkeypatch.setattr(start, "listening_for_stop", lambda: contextlib.nullcontext(request))
+    monkeypatch.setattr(loop, "advanced", asked_to_stop)
+    monkeypatch.setattr(saving, "write_snapshot", full_disk)
+    monkeypatch.setattr(loop, "Saver", functools.partial(Saver, in_background=True))
+    with pytest.raises(MachineError, match="no space left"):
+        toy.train(tmp_path / "run")
+    assert (tmp_path / "run" / "last").resolve().name == "step-00000005"
+    assert not any("saved (stop)" in line for line in toy.log(tmp_path / "run"))
