@@ -284,6 +284,9 @@ def _hidden(name: str) -> str:
 
 
 def _umask() -> int:
+    with contextlib.suppress(OSError, StopIteration):  # Linux tells without a moment in which all may write all
+        status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()
+        return int(next(line.split()[1] for line in status if line.startswith("Umask:")), 8)
     mask = os.umask(0)
     os.umask(mask)
     return mask

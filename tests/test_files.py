@@ -203,6 +203,14 @@ class TestAtomicFile:
         assert (tmp_path / "f").read_bytes() == b"old"
         assert names_in(tmp_path) == ["f"]
 
+    @pytest.mark.skipif(sys.platform != "linux", reason="other systems tell the umask only to who changes it")
+    def test_a_thread_that_writes_does_not_change_the_umask_of_others(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(os, "umask", lambda _: pytest.fail("changed"))
+        write_lines(tmp_path / "one", ["text"])
+        assert (tmp_path / "one").read_text() == "text\n"
+
     def test_the_mode_is_the_one_that_the_umask_gives(self, tmp_path: Path) -> None:
         before = os.umask(0o027)
         try:
