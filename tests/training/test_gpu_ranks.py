@@ -49,6 +49,7 @@ def test_more_gpus_than_there_are_is_refused_with_both_numbers(toy: Any, tmp_pat
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="one GPU is like itself")
 def test_every_gpu_of_the_machine_trains_and_validates_like_one(toy: Any, tmp_path: Path) -> None:  # noqa: ANN401
     plain = ["model.dropout=0.0", "model.attention_dropout=0.0", "training.precision=float32"]
     more = [word for assignment in plain for word in ("--set", assignment)]
