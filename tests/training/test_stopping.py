@@ -6,10 +6,19 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
 from nmt_cli.training.stopping import listening_for_stop
+
+
+@pytest.fixture(autouse=True)
+def _a_hang_up_is_heard() -> Iterator[None]:
+    """Tests that are themselves run under nohup would inherit that it is ignored."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
