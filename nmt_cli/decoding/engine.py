@@ -30,6 +30,8 @@ from nmt_cli.subwords.segmenter import END, PAD
 
 NUMBERS_AT_ONCE = 1 << 24
 """Probabilities, rows times vocabulary, made together at most: 64 MB of float32."""
+NO_MEMORY = ("can't allocate memory", "CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
+"""What torch says of it on a CPU, and what the libraries of a GPU say that take theirs past torch."""
 
 
 class TorchEngine:
@@ -193,8 +195,8 @@ def _smallest(limits: Sequence[int | None]) -> int | None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell a lack of memory from other errors; the allocator of the CPU has no exception of its own."""
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error)
+    """Tell a lack of memory from other errors; only one of torch's allocators has an exception of its own."""
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or any(words in str(error) for words in NO_MEMORY)
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from torch import Tensor
 from nmt_cli.config import SearchConfig
 from nmt_cli.decoding import engine
 from nmt_cli.decoding.by_length import batches_by_length
-from nmt_cli.decoding.engine import TorchEngine, chosen_device
+from nmt_cli.decoding.engine import TorchEngine, chosen_device, is_out_of_memory
 from nmt_cli.decoding.hypothesis import Hypothesis
 from nmt_cli.decoding.incremental import CachedTransformer, Ensemble
 from nmt_cli.decoding.search import beam_search
@@ -215,3 +215,19 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) 
         chosen_device("cuda")
     with pytest.raises(UsageError, match="unknown"):
         chosen_device("tpu")
+
+
+@pytest.mark.parametrize(
+    ("error", "is_lack"),
+    [
+        (MemoryError(), True),
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"), True),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"), True),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), True),
+        (RuntimeError("CUDA error: out of memory\nCUDA kernel errors might be"), True),
+        (RuntimeError("CUDA error: device-side assert triggered"), False),
+        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
+    ],
+)
+def test_a_lack_of_memory_is_known_whoever_tells_of_it(error: Exception, is_lack: bool) -> None:
+    assert is_out_of_memory(error) == is_lack
