@@ -73,14 +73,14 @@ def keep_freed_memory() -> None:
 def measured_limit(model: Transformer, *, max_length: int) -> int:
     """Return how many positions a side fit on the GPU where a model is, by trying two small micro-batches.
 
-    They have sentences of `max_length`, for which attention needs most.
+    They have sentences of `max_length`, for which attention needs most, or as long as the smaller of the two.
     """
-    device = model.output.weight.device
+    device, length = model.output.weight.device, min(max_length, *PROBES)
 
     def bytes_for(positions: int) -> int:
         torch.cuda.reset_peak_memory_stats(device)
         before = torch.cuda.memory_allocated(device)
-        batch_loss(model, longest_batch(positions, max_length), smoothing=0.1).smoothed.backward()  # type: ignore[no-untyped-call]
+        batch_loss(model, longest_batch(positions, length), smoothing=0.1).smoothed.backward()  # type: ignore[no-untyped-call]
         peak = torch.cuda.max_memory_allocated(device) - before
         model.zero_grad(set_to_none=True)
         return peak

@@ -8,9 +8,12 @@ import sys
 import pytest
 import torch
 
+from nmt_cli.batches.padding import Batch
 from nmt_cli.config import ModelConfig
 from nmt_cli.model.initialisation import initialise
+from nmt_cli.model.loss import SummedLoss
 from nmt_cli.model.transformer import Transformer
+from nmt_cli.training import memory
 from nmt_cli.training.gradient import batch_loss
 from nmt_cli.training.memory import SMALLEST_LIMIT, limit_for, longest_batch, measured_limit
 
@@ -44,6 +47,24 @@ def test_what_is_tried_is_full_of_real_tokens() -> None:
     assert batch.target_tokens == 1_024
     assert batch_loss(tiny(), batch, smoothing=0.1).smoothed.isfinite()
     assert longest_batch(100, 256).source.shape == (1, 256)
+
+
+@pytest.mark.parametrize(("max_length", "length"), [(256, 256), (5_000, 1_024)])
+def test_what_is_tried_has_as_many_positions_as_is_reckoned_with_however_long_pairs_may_be(
+    monkeypatch: pytest.MonkeyPatch, max_length: int, length: int
+) -> None:
+    tried: list[tuple[int, ...]] = []
+    for name in ("reset_peak_memory_stats", "memory_allocated", "max_memory_allocated"):
+        monkeypatch.setattr(torch.cuda, name, lambda _device: 0)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _device: (MIB, MIB))
+
+    def loss(_model: Transformer, batch: Batch, *, smoothing: float) -> SummedLoss:
+        tried.append(batch.target_out.shape)
+        return SummedLoss(*torch.full((2,), smoothing, requires_grad=True))
+
+    monkeypatch.setattr(memory, "batch_loss", loss)
+    measured_limit(tiny(), max_length=max_length)
+    assert tried == [(n // length, length) for n in (1_024, 1_024, 4_096)]
 
 
 def test_where_not_even_what_is_tried_fits_the_limit_is_the_smallest_and_the_update_may_tell(
