@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -100,3 +103,28 @@ def test_a_stop_whose_checkpoint_could_not_be_written_is_that_error_and_no_stop(
         toy.train(tmp_path / "run")
     assert (tmp_path / "run" / "last").resolve().name == "step-00000005"
     assert not any("saved (stop)" in line for line in toy.log(tmp_path / "run"))
+
+
+def test_a_disk_that_is_full_at_a_save_leaves_the_checkpoint_before_and_a_run_that_goes_on_to_the_same_bits(
+    toy: Any,  # noqa: ANN401
+    whole_run: Path,
+    tmp_path: Path,
+) -> None:
+    run = tmp_path / "run"
+    toy.train(run, "training.max_steps=6")
+    most = (run / "last" / "training" / "optimizer.safetensors").stat().st_size // 2
+    program = (
+        f"import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}));"
+        "from nmt_cli.cli.main import main; main()"
+    )
+    arguments = ["train", toy.corpus, "--config", toy.config, "--run", run]
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == MachineError.exit_code
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("nmt: ")]
+    assert re.fullmatch(r"nmt: .*step-00000010.*: cannot be written \(.*[Ff]ile too large.*\)", line), line
+    assert "Traceback" not in done.stderr
+    assert sorted(path.name for path in (run / "checkpoints").iterdir()) == ["step-00000005", "step-00000006"]
+    assert open_model_folder(run / "last").description.step == 6
+    toy.train(run)
+    weights = Path("last", "weights.safetensors")
+    assert (run / weights).read_bytes() == (whole_run / weights).read_bytes()
