@@ -1,8 +1,9 @@
-"""The peer: Hugging Face's MarianMTModel of a preset's sizes, trained on the very batches that `nmt train` takes.
+"""The peer: Hugging Face's MarianMTModel of a preset's sizes, trained beside `nmt train`.
 
-Same plan of updates, same micro-batches, same loss (label smoothing over the other symbols, a sum over target tokens),
-same optimizer and learning rates; the model, its attention and its arithmetic are the peer's. It reports as `nmt train`
-does, to RUN/metrics.jsonl. Run with the interpreter of the environment that the Makefile installs for it.
+On the very batches that `nmt train` takes, or on such as the peer's own trainer makes; same loss (label smoothing over
+the other symbols, a sum over target tokens), same optimizer and learning rates; the model, its attention and its
+arithmetic are the peer's. It reports as `nmt train` does, to RUN/metrics.jsonl. Run with the interpreter of the
+environment that the Makefile installs for it.
 """
 
 from __future__ import annotations
