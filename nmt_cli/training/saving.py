@@ -43,7 +43,7 @@ class Saver:
         """Save the state as it stands; the one before is finished first.
 
         Raises:
-            MachineError, DataError: this checkpoint, or the one before, cannot be written.
+            MachineError, DataError, DivergedError: this checkpoint, or the one before, cannot be written.
         """
         self.finish()
         snapshot = take_snapshot(self._trained, progress, reason=reason, copied=self._in_background)
@@ -56,7 +56,7 @@ class Saver:
         """Tell whether there is a checkpoint of a step.
 
         Raises:
-            MachineError, DataError: it could not be written.
+            MachineError, DataError, DivergedError: it could not be written.
         """
         self.finish()
         return step in self._run.steps()
@@ -65,7 +65,7 @@ class Saver:
         """Wait for what is being written.
 
         Raises:
-            MachineError, DataError: it could not be written.
+            MachineError, DataError, DivergedError: it could not be written.
         """
         if self._under_way is not None:
             under_way, self._under_way = self._under_way, None

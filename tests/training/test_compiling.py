@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from nmt_cli.config import ModelConfig
 from nmt_cli.model.initialisation import initialise
 from nmt_cli.model.packing import one_sentence_at_a_time
 from nmt_cli.model.transformer import Transformer
-from nmt_cli.training import compiling, gradient
+from nmt_cli.training import compiling, gradient, loop
 from nmt_cli.training.compiling import compile_layers
 from nmt_cli.training.gradient import batch_loss
 from nmt_cli.training.packed_loss import packed_loss
@@ -164,6 +165,42 @@ def test_compiled_layers_give_the_loss_and_the_gradient_of_the_layers_as_they_ar
     assert list(tmp_path.rglob("*.so"))
     assert_same_function(model, make_model(**changes))
     torch.compiler.reset()
+
+
+class PowerCutError(Exception):
+    """Stands for whatever ends a process."""
+
+
+@torch_compiles
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_compiled_run_cut_off_and_continued_ends_with_the_same_bits(
+    toy: Any,  # noqa: ANN401
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))
+    settings = ["machine.compile=true", "training.max_steps=10", "training.validate_every_steps=4"]
+    advanced = loop.advanced
+
+    def cut_off(progress: Any, *arguments: Any, **others: Any) -> Any:  # noqa: ANN401
+        if progress.step == 7:
+            raise PowerCutError
+        return advanced(progress, *arguments, **others)
+
+    torch.compiler.reset()
+    toy.train(tmp_path / "whole", *settings)
+    torch.compiler.reset()  # as in another process
+    monkeypatch.setattr(loop, "advanced", cut_off)
+    with pytest.raises(PowerCutError):
+        toy.train(tmp_path / "run", *settings)
+    monkeypatch.setattr(loop, "advanced", advanced)
+    torch.compiler.reset()
+    toy.train(tmp_path / "run", *settings)
+    torch.compiler.reset()
+    for name in ("weights.safetensors", "training/optimizer.safetensors"):
+        assert (tmp_path / "run" / "last" / name).read_bytes() == (tmp_path / "whole" / "last" / name).read_bytes()
+    assert not any("machine.compile" in line for line in toy.log(tmp_path / "whole"))
 
 
 WITHOUT_A_COMPILER = """
