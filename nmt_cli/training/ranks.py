@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -155,7 +156,11 @@ def join(store: Store, ranks: Ranks, *, timeout: dt.timedelta) -> None:
     Raises:
         LostRankError: they cannot be connected.
     """
-    backend = "cpu:gloo,cuda:nccl" if ranks.device.type == "cuda" else "gloo"
+    backend = "gloo"
+    if ranks.device.type == "cuda":
+        backend = "cpu:gloo,cuda:nccl"
+        # NCCL's own watch would end this process by a signal before anybody could say which rank is lost.
+        os.environ.setdefault("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0")
     try:
         with ranks.standing.waiting():
             distributed.init_process_group(

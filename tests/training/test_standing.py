@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import os
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,7 @@ from nmt_cli.training import joining, roll_call
 from nmt_cli.training.joining import Terms, leading, together
 from nmt_cli.training.loop import read_updates
 from nmt_cli.training.memory import MicroBatchLimit
-from nmt_cli.training.ranks import LostRankError, Ranks
+from nmt_cli.training.ranks import LostRankError, Ranks, join
 from nmt_cli.training.roll_call import RollCall
 from nmt_cli.training.state import Progress
 from nmt_cli.training.update import UpdateLoss, UpdateResult
@@ -92,3 +93,16 @@ def test_a_rank_whose_wait_ended_by_an_error_still_counts_as_waiting(monkeypatch
     with pytest.raises(LostRankError, match=r"^Connection closed by peer$"):
         ranks.sum_(torch.zeros(1))
     assert ranks.standing.waits
+
+
+@pytest.mark.parametrize(("device", "given", "found"), [("cuda", None, "0"), ("cuda", "3", "3"), ("cpu", None, None)])
+def test_on_gpus_the_roll_call_alone_ends_a_process_that_waits_in_vain_unless_its_user_knows_better(
+    monkeypatch: pytest.MonkeyPatch, device: str, given: str | None, found: str | None
+) -> None:
+    name, seen = "TORCH_NCCL_ASYNC_ERROR_HANDLING", list[str | None]()
+    monkeypatch.setenv(name, given or "")  # so that it is put back
+    if given is None:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(torch.distributed, "init_process_group", lambda *_, **__: seen.append(os.environ.get(name)))
+    join(HashStore(), Ranks(0, 2, device=torch.device(device)), timeout=dt.timedelta(seconds=9))
+    assert seen == [found]
