@@ -40,9 +40,10 @@ def summed_loss(
 
 
 class _SummedLoss(torch.autograd.Function):
-    # With P = softmax(logits), W the output matrix and h the states, d loss / d logits is
-    # P - other everywhere and 1 - smoothing - other less at the gold symbol. Only P is as large as
-    # N x V; the rest of the gradient is added to the products of P, where it costs N x D and V x D.
+    # With P = softmax(logits), W the output matrix and h the states, d loss / d logits is P - other everywhere
+    # and at_gold less at the gold symbol. Only P without its gold entries is as large as N x V and may be rounded;
+    # the rest of the gradient is added to the products of it, where it costs N x D and V x D. The gold entry less
+    # at_gold stays exact: where the model is sure of the gold symbol it is all there is, and rounding would drown it.
 
     @staticmethod
     def forward(
@@ -59,24 +60,30 @@ class _SummedLoss(torch.autograd.Function):
         states = states.to(output.dtype)
         states_gradient = torch.empty_like(states) if needs_gradient else None
         output_gradient = torch.zeros_like(output) if needs_gradient else None
-        normalisers = states.new_empty(len(states))
+        normalisers, gold_logits, gold_probabilities = states.new_empty(3, len(states))
         logits_buffer = states.new_empty(min(ROWS_AT_A_TIME, len(states)), output.size(0))
         kept = rounded_states.new_empty(min(ROWS_A_PRODUCT, len(states)), output.size(0))
         for first in range(0, len(states), ROWS_A_PRODUCT):
             rows = slice(first, first + ROWS_A_PRODUCT)
             some_states = rounded_states[rows]
-            probabilities = kept[: len(some_states)]
-            _softmax(some_states, rounded_output, normalisers[rows], logits_buffer, out=probabilities)
+            others = kept[: len(some_states)]
+            for part in _parts(len(some_states)):
+                logits = _multiply(some_states[part], rounded_output.T, out=logits_buffer[: len(others[part])])
+                some_gold = gold[rows][part, None]
+                gold_logits[rows][part] = logits.gather(1, some_gold)[:, 0]
+                normalisers[rows][part] = _softmax_(logits)
+                gold_probabilities[rows][part] = logits.gather(1, some_gold)[:, 0]
+                others[part] = logits.scatter_(1, some_gold, 0.0)
             if states_gradient is not None and output_gradient is not None:
-                _multiply(probabilities, rounded_output, out=states_gradient[rows])
-                _add_product(output_gradient, probabilities.T, some_states)
-        gold_rows = output.index_select(0, gold)
+                _multiply(others, rounded_output, out=states_gradient[rows])
+                _add_product(output_gradient, others.T, some_states)
         output_sum = output.sum(dim=0)
-        plain = (normalisers - (states * gold_rows).sum(dim=1)).sum()
+        plain = (normalisers - gold_logits).sum()
         all_plain = output.size(0) * normalisers.sum() - (states.sum(dim=0) * output_sum).sum()
         if states_gradient is not None and output_gradient is not None:
-            states_gradient.sub_(gold_rows, alpha=at_gold).sub_(output_sum, alpha=other)
-            output_gradient.index_add_(0, gold, states, alpha=-at_gold).sub_(states.sum(dim=0), alpha=other)
+            at_gold_too = (gold_probabilities - at_gold)[:, None]
+            states_gradient.addcmul_(output.index_select(0, gold), at_gold_too).sub_(output_sum, alpha=other)
+            output_gradient.index_add_(0, gold, states * at_gold_too).sub_(states.sum(dim=0), alpha=other)
         if states_gradient is not None:
             states_gradient = states_gradient.to(rounded_states.dtype)
         ctx.save_for_backward(states_gradient, output_gradient)
@@ -89,18 +96,15 @@ class _SummedLoss(torch.autograd.Function):
         return states_gradient * gradients[0], output_gradient * gradients[0], None, None, None
 
 
-def _softmax(states: Tensor, output: Tensor, normalisers: Tensor, buffer: Tensor, *, out: Tensor) -> None:
-    """Set `out` to the probabilities of all symbols and `normalisers` to log sum exp, a few rows at a time.
+def _parts(n_rows: int) -> list[slice]:
+    return [slice(first, first + ROWS_AT_A_TIME) for first in range(0, n_rows, ROWS_AT_A_TIME)]
 
-    Both are worked out in the precision of `buffer`, and the probabilities rounded to that of `out`.
-    """
-    for first in range(0, len(states), ROWS_AT_A_TIME):
-        rows = slice(first, first + ROWS_AT_A_TIME)
-        logits = _multiply(states[rows], output.T, out=buffer[: len(out[rows])])
-        largest = logits.amax(dim=1)
-        probabilities = torch.softmax(logits, dim=1, out=logits)
-        normalisers[rows] = largest - probabilities.amax(dim=1).log()
-        out[rows] = probabilities
+
+def _softmax_(logits: Tensor) -> Tensor:
+    """Turn logits into probabilities in place; return the log of the sum of their exponentials."""
+    largest = logits.amax(dim=1)
+    probabilities = torch.softmax(logits, dim=1, out=logits)
+    return largest - probabilities.amax(dim=1).log()
 
 
 def _multiply(left: Tensor, right: Tensor, *, out: Tensor) -> Tensor:

@@ -87,3 +87,27 @@ def test_the_loss_of_rounded_states_is_near_torchs_of_the_same_states() -> None:
     found = summed_loss(states, output, gold, smoothing=0.1)
     assert found.smoothed.item() / 700 == pytest.approx(expected.item(), rel=1e-3)
     assert found.plain.item() / 700 == pytest.approx(plain.item(), rel=1e-3)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("sureness", [0.2, 1.0, 2.0])
+def test_the_surer_a_model_is_the_less_rounding_may_add_to_its_gradient(sureness: float, smoothing: float) -> None:
+    """The reference is worked out in float64 from the same rounded logits."""
+    torch.manual_seed(1)
+    output = torch.randn(500, 64) / 8
+    gold = torch.cat([torch.full((200,), 7), torch.randint(0, 500, (300,))])
+    states = (torch.randn(500, 64) + 8 * sureness * output[gold]).bfloat16().requires_grad_()
+    output.requires_grad_()
+    found = summed_loss(states, output, gold, smoothing=smoothing)
+    found.smoothed.backward()
+    assert found.plain.item() >= 0
+
+    rounded = (states @ output.bfloat16().T).detach().double()
+    other = smoothing / 499
+    wanted = torch.full_like(rounded, other).scatter_(1, gold[:, None], 1 - smoothing)
+    by_logits = rounded.softmax(1) - wanted
+    expected = by_logits @ output.detach().double(), by_logits.T @ states.detach().double()
+    for gradient, exact in zip((states.grad, output.grad), expected, strict=True):
+        assert float((gradient.double() - exact).norm() / exact.norm()) < EPSILON
+    log_probabilities = rounded.log_softmax(1).gather(1, gold[:, None])
+    assert found.plain.item() == pytest.approx(-log_probabilities.sum().item(), rel=1e-4, abs=1e-4)
