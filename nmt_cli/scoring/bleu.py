@@ -96,13 +96,7 @@ def tokenised_bleu(
     hypotheses: Sequence[str], *references: Sequence[str], target_language: str, lowercase: bool = False
 ) -> BleuResult:
     """Return BLEU of words by Moses' rules, as most papers before 2018 print it."""
-    return moses_bleu(
-        hypotheses,
-        *references,
-        key="bleu_tokenised",
-        protocol=f"tokenised, {case_word(lowercase=lowercase)}",
-        recipe=MosesRecipe(language=target_language, lowercase=lowercase),
-    )
+    return moses_bleu("bleu_tokenised", hypotheses, *references, target_language=target_language, lowercase=lowercase)
 
 
 def split_bleu(
@@ -110,39 +104,26 @@ def split_bleu(
 ) -> BleuResult:
     """Return tokenised BLEU with words split at hyphens, as the paper's English-German figures were made."""
     return moses_bleu(
-        hypotheses,
-        *references,
-        key="bleu_tokenised_split",
-        protocol=f"tokenised + compound split, {case_word(lowercase=lowercase)}; "
-        "comparable to the paper's EN-DE where both sides write quotes alike",
-        recipe=MosesRecipe(language=target_language, lowercase=lowercase, split_compounds=True),
+        "bleu_tokenised_split", hypotheses, *references, target_language=target_language, lowercase=lowercase
     )
 
 
 def paper_bleu(hypotheses: Sequence[str], *references: Sequence[str], target_language: str) -> BleuResult:
     """Return BLEU by the script behind the paper's Table 2: quotes straight on both sides, compounds split."""
-    return moses_bleu(
-        hypotheses,
-        *references,
-        key="bleu_paper",
-        protocol="quotes made straight, tokenised + compound split, cased; comparable to the paper's EN-DE",
-        recipe=MosesRecipe(language=target_language, straight_quotes=True, split_compounds=True),
-    )
+    return moses_bleu("bleu_paper", hypotheses, *references, target_language=target_language)
 
 
 def lowercased_bleu(hypotheses: Sequence[str], *references: Sequence[str], target_language: str) -> BleuResult:
     """Return BLEU of lower-cased, normalised, tokenised text: the protocol published with Multi30k."""
-    return moses_bleu(
-        hypotheses,
-        *references,
-        key="bleu_lowercased_tokenised",
-        protocol="lower-cased, punctuation normalised, tokenised; comparable to published Multi30k figures",
-        recipe=MosesRecipe(language=target_language, lowercase=True, normalise_punctuation=True),
-    )
+    return moses_bleu("bleu_lowercased_tokenised", hypotheses, *references, target_language=target_language)
 
 
 def moses_bleu(
-    hypotheses: Sequence[str], *references: Sequence[str], key: str, protocol: str, recipe: MosesRecipe
+    key: str,
+    hypotheses: Sequence[str],
+    *references: Sequence[str],
+    target_language: str,
+    lowercase: bool = False,
 ) -> BleuResult:
     """Return multi-bleu of words by Moses' rules, in one of the protocols above.
 
@@ -150,10 +131,12 @@ def moses_bleu(
         DataError: no lines, or not as many in each.
     """
     check_parallel(hypotheses, numbered(references), name="hypotheses")
+    recipe = moses_recipe(key, target_language, lowercase=lowercase)
     words = functools.cache(recipe.words)
     found = corpus_bleu(
         [words(line) for line in hypotheses], *([words(line) for line in reference] for reference in references)
     )
+    protocol = f"{steps_of(key, lowercase=lowercase)}{comparable(key, recipe, n_references=len(references))}"
     version = importlib.metadata.version("sacremoses")
     return BleuResult(
         key=key,
@@ -166,6 +149,46 @@ def moses_bleu(
         hypothesis_length=found.hypothesis_length,
         reference_length=found.reference_length,
     )
+
+
+def moses_recipe(key: str, language: str, *, lowercase: bool = False) -> MosesRecipe:
+    """Return what one of the tokenised protocols does to a line; two of them fix the case."""
+    match key:
+        case "bleu_tokenised":
+            return MosesRecipe(language=language, lowercase=lowercase)
+        case "bleu_tokenised_split":
+            return MosesRecipe(language=language, lowercase=lowercase, split_compounds=True)
+        case "bleu_paper":
+            return MosesRecipe(language=language, straight_quotes=True, split_compounds=True)
+        case "bleu_lowercased_tokenised":
+            return MosesRecipe(language=language, lowercase=True, normalise_punctuation=True)
+    raise ValueError(f"no tokenised protocol is called {key!r}")
+
+
+def steps_of(key: str, *, lowercase: bool) -> str:
+    """Return what a tokenised protocol does, for people."""
+    return {
+        "bleu_tokenised": f"tokenised, {case_word(lowercase=lowercase)}",
+        "bleu_tokenised_split": f"tokenised + compound split, {case_word(lowercase=lowercase)}",
+        "bleu_paper": "quotes made straight, tokenised + compound split, cased",
+        "bleu_lowercased_tokenised": "lower-cased, punctuation normalised, tokenised",
+    }[key]
+
+
+def comparable(key: str, recipe: MosesRecipe, *, n_references: int) -> str:
+    """Return which published figures a score may stand beside: those of the paper are cased, by one reference."""
+    if key == "bleu_lowercased_tokenised":
+        return "; comparable to published Multi30k figures" if n_references == 1 else ""
+    if recipe.lowercase or n_references > 1:
+        return ""
+    match key, recipe.language:
+        case "bleu_paper", "de":
+            return "; comparable to the paper's EN-DE"
+        case "bleu_tokenised_split", "de":
+            return "; comparable to the paper's EN-DE where both sides write quotes alike"
+        case "bleu_tokenised", "fr":
+            return "; comparable to the paper's EN-FR, as far as it is known"
+    return ""
 
 
 def numbered(references: Sequence[Sequence[str]]) -> dict[str, Sequence[str]]:

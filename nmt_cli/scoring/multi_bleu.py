@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 MAX_ORDER = 4
+N_COUNTS = 2 + 2 * MAX_ORDER
 Words = Sequence[str]
 
 
@@ -32,19 +33,9 @@ def corpus_bleu(hypotheses: Sequence[Words], *references: Sequence[Words]) -> Co
     Counts are clipped at the highest count in any one reference. Of two references equally near in length
     the shorter one counts.
     """
-    matches, totals = [0] * MAX_ORDER, [0] * MAX_ORDER
-    hypothesis_length = reference_length = 0
-    for hypothesis, *alternatives in zip(hypotheses, *references, strict=True):
-        length = len(hypothesis)
-        hypothesis_length += length
-        reference_length += min((len(words) for words in alternatives), key=lambda n: (abs(n - length), n))
-        for order in range(1, MAX_ORDER + 1):
-            counts = ngrams(hypothesis, order)
-            allowed = Counter[tuple[str, ...]]()
-            for words in alternatives:
-                allowed |= ngrams(words, order)
-            matches[order - 1] += (counts & allowed).total()
-            totals[order - 1] += counts.total()
+    counts = [line_counts(*line) for line in zip(hypotheses, *references, strict=True)]
+    hypothesis_length, reference_length, *rest = map(sum, zip(*counts, strict=True)) if counts else [0] * N_COUNTS
+    matches, totals = rest[:MAX_ORDER], rest[MAX_ORDER:]
     precisions = tuple(found / total if total else 0.0 for found, total in zip(matches, totals, strict=True))
     penalty = brevity_penalty(hypothesis_length, reference_length)
     return CorpusBleu(
@@ -54,6 +45,24 @@ def corpus_bleu(hypotheses: Sequence[Words], *references: Sequence[Words]) -> Co
         hypothesis_length=hypothesis_length,
         reference_length=reference_length,
     )
+
+
+def line_counts(hypothesis: Words, *references: Words) -> tuple[int, ...]:
+    """Return what a line adds to the sums that BLEU is made of.
+
+    These are the lengths of hypothesis and nearest reference, then the matches of each order, then the totals.
+    """
+    length = len(hypothesis)
+    nearest = min((len(words) for words in references), key=lambda n: (abs(n - length), n))
+    matches, totals = [], []
+    for order in range(1, MAX_ORDER + 1):
+        counts = ngrams(hypothesis, order)
+        allowed = Counter[tuple[str, ...]]()
+        for words in references:
+            allowed |= ngrams(words, order)
+        matches.append((counts & allowed).total())
+        totals.append(counts.total())
+    return length, nearest, *matches, *totals
 
 
 def ngrams(words: Words, order: int) -> Counter[tuple[str, ...]]:
