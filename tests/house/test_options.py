@@ -33,10 +33,12 @@ OPTIONS = {
     | {"--gpus", "--tensorboard"},
     "average": {"--last", "--out", "--store", "--force", "--quiet"},
     "translate": {"--model", "--output", "--continue", "--prefix", "--format", "--strict", "--device", "--quiet"}
+    | {"--engine", "--compute-type"}
     | {"--set"}
     | {"--beam-size", "--length-penalty", "--alpha", "--max-extra", "--min-length", "--n-best", "--batch-tokens"},
     "score": {
         *("--reference", "--target-lang", "--lowercase", "--tokenize", "--json", "--quiet"),
+        *("--significance", "--samples", "--seed"),
         *("--model", "--source"),
     },
 }

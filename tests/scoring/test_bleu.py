@@ -63,9 +63,26 @@ def test_every_result_carries_its_protocol_and_its_signature() -> None:
     assert "Moses rules for de" in tokenised.protocol
 
 
-def test_only_the_split_protocols_claim_to_be_comparable_to_the_paper() -> None:
-    results = [protocol(["a"], ["a"], target_language="de") for protocol in (split_bleu, paper_bleu, tokenised_bleu)]
-    assert ["comparable to the paper" in result.protocol for result in results] == [True, True, False]
+@pytest.mark.parametrize(
+    ("language", "references", "lowercase", "expected"),
+    [
+        ("de", 1, False, [False, True, True]),
+        ("fr", 1, False, [True, False, False]),
+        ("en", 1, False, [False, False, False]),
+        ("de", 1, True, [False, False, True]),
+        ("de", 2, False, [False, False, False]),
+    ],
+)
+def test_a_protocol_is_called_comparable_to_the_paper_only_where_the_paper_used_it(
+    language: str, references: int, expected: list[bool], *, lowercase: bool
+) -> None:
+    texts, case = [["a"]] * (1 + references), {"lowercase": lowercase}
+    results = [
+        tokenised_bleu(*texts, target_language=language, **case),
+        split_bleu(*texts, target_language=language, **case),
+        paper_bleu(*texts, target_language=language),
+    ]
+    assert ["comparable to the paper" in result.protocol for result in results] == expected
 
 
 def test_case_counts_unless_lower_cased() -> None:

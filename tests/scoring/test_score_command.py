@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_cli.cli.score import language_code, language_of_file, remark_on_tokenised
+from nmt_cli.cli.score_text import language_code, language_of_file, remarks_on
 from nmt_cli.errors import UsageError
 
 # User report 1: ten records, whatever else in them looks like the end of a line.
@@ -126,9 +126,68 @@ def test_text_that_looks_tokenised_is_remarked_on_stderr_unless_quiet(folder: Pa
     assert nmt_score("--reference", "test.de", "--quiet", "tok").stderr == b""
 
 
-def test_plain_sentences_are_not_taken_for_tokenised_ones() -> None:
-    assert remark_on_tokenised(["Ja.", "Nein .", "Gut."]) == ""
-    assert remark_on_tokenised(["Ja", "", "Nein!"]) == ""
+@pytest.mark.parametrize(
+    ("lines", "tokeniser", "remarks"),
+    [
+        (["Ja.", "Nein .", "Gut."], "13a", []),
+        (["Ja", "Nein!"], "13a", []),
+        (["Ja .", "Nein ."], "none", []),
+        (["我喜欢", "x", "机器。"], "13a", ["2 of 3 lines hold Chinese or Japanese, which tokeniser '13a'"]),
+        (["我喜欢", "机器。"], "zh", []),
+        (["猫です", "かな"], "char", []),
+        (["", "x", " "], "13a", ["2 of 3 lines are empty, and scored as they are"]),
+    ],
+)
+def test_only_what_looks_wrong_is_remarked(lines: list[str], tokeniser: str, remarks: list[str]) -> None:
+    found = remarks_on(lines, tokeniser=tokeniser)
+    assert len(found) == len(remarks)
+    assert all(remark.startswith(beginning) for remark, beginning in zip(found, remarks, strict=True))
+
+
+@pytest.mark.usefixtures("folder")
+def test_several_systems_have_their_scores_each_and_p_against_the_first() -> None:
+    sure = ("--significance", "randomisation", "--samples", "64", "--seed", "5")
+    run = nmt_score("--reference", "test.de", *sure, "test.hyp", "test.de", "-", text=REFERENCE.encode())
+    assert (run.returncode, run.stderr) == (0, b"")
+    blocks = [block.splitlines() for block in run.stdout.decode().split("\n\n")]
+    names = ["test.hyp", "test.de, against test.hyp", "standard input, against test.hyp"]
+    assert [block[0] for block in blocks] == names
+    assert all(len(block) == 8 and "|ar:64|bs:1000|seed:5]  95 %: " in line for block in blocks for line in block[1:])
+    assert "; " not in blocks[0][1].split("]")[-1]
+    # Two lines, of which one differs: every exchange leaves them as far apart or swaps them.
+    assert blocks[1][1].endswith("  95 %: 100.00 to 100.00; +29.83, p = 1.0000")
+    assert blocks[1][1:] == blocks[2][1:]
+
+
+@pytest.mark.usefixtures("folder")
+def test_json_has_a_record_a_system_with_interval_and_comparison() -> None:
+    run = nmt_score("--reference", "test.de", "--json", "--significance", "bootstrap", "test.hyp", "test.de")
+    value = json.loads(run.stdout)
+    assert (value["references"], value["lines"]) == (["test.de"], 2)
+    first, second = value["systems"]
+    assert (first["hypothesis"], second["hypothesis"]) == ("test.hyp", "test.de")
+    assert "against_first" not in first["scores"]["ter"]
+    assert first["scores"]["sacrebleu"]["signature"].endswith("|bs:1000|seed:12345")
+    assert second["scores"]["sacrebleu"]["against_first"]["difference"] == pytest.approx(29.83, abs=0.005)
+    # One line is right and one has a wrong word of six; a sample of two lines may be all the one or all the other.
+    assert first["scores"]["ter"]["interval_95"]["low"] == 0
+    assert first["scores"]["ter"]["interval_95"]["high"] == pytest.approx(100 / 4)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--reference", "test.de", "-", "-"),
+        ("--reference", "test.de", "--samples", "9", "test.hyp"),
+        ("--reference", "test.de", "--significance", "randomisation", "test.hyp"),
+        ("--model", "x", "--source", "y", "--significance", "bootstrap", "test.hyp"),
+        ("--model", "x", "--source", "y", "test.hyp", "test.de"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(arguments: tuple[str, ...]) -> None:
+    run = nmt_score(*arguments)
+    assert (run.returncode, run.stdout) == (2, b"")
 
 
 @pytest.mark.parametrize(
