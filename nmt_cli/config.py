@@ -149,9 +149,10 @@ class SearchConfig(Section):
     """How a translation is searched for (paper, section 6.1)."""
 
     beam_size: PositiveInt = Field(default=4, le=MOST_HYPOTHESES, description="hypotheses kept a step (6.1)")
-    length_penalty: Literal["wu", "length", "none"] = Field(
+    length_penalty: Literal["wu", "length", "none", "wu-rescored"] = Field(
         default="wu",
-        description="log-probability is divided by ((5+n)/6)^alpha, by n^alpha, or not; n counts the end symbol",
+        description="log-probability is divided by ((5+n)/6)^alpha, by n^alpha, or not; n counts the end symbol; "
+        "wu-rescored: the beam that `length` leaves, in the order of `wu`",
     )
     alpha: float = Field(default=0.6, ge=0, le=10, description="exponent of the length penalty (6.1)")
     max_extra: int = Field(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 # The tensors of tests are small, and several tests run at a time; torch reads this when it is imported,
 # here and in each program that a test starts.
 os.environ["OMP_NUM_THREADS"] = "1"
+# Models converted in tests stay out of the user's cache; what a worker of pytest inherits, it shares.
+os.environ.setdefault("NMT_CACHE", tempfile.mkdtemp(prefix="nmt-tests-"))
 
 WORDS = [
     *("the", "a", "dog", "cat", "house", "river", "bridge", "child", "teacher", "sees", "finds", "opens", "sings"),

@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_cli.cli.names import ComputeType, Device, EngineKind, Format, Penalty
+
 if TYPE_CHECKING:
     from nmt_cli.config import SearchConfig
+    from nmt_cli.decoding.engine_choice import EngineChoice
     from nmt_cli.model_folder import ModelFolder
-
-
-class Format(enum.StrEnum):
-    """What an output line is."""
-
-    TEXT = "text"
-    JSONL = "jsonl"
-
-
-class Penalty(enum.StrEnum):
-    """Length penalties by name."""
-
-    WU = "wu"
-    LENGTH = "length"
-    NONE = "none"
-
-
-class Device(enum.StrEnum):
-    """Where the model computes."""
-
-    AUTO = "auto"
-    CPU = "cpu"
-    CUDA = "cuda"
 
 
 def translate(
@@ -55,7 +34,9 @@ def translate(
     beam_size: Annotated[int | None, typer.Option(help="Hypotheses kept a step. Default: the model's.")] = None,
     length_penalty: Annotated[
         Penalty | None,
-        typer.Option(help="Score is log-probability over ((5+n)/6)^alpha, n^alpha or 1. Default: the model's."),
+        typer.Option(
+            help="Score is log-probability over ((5+n)/6)^alpha, n^alpha or 1; wu-rescored: what length finds, by wu."
+        ),
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="Exponent of the length penalty. Default: the model's.")] = None,
     max_extra: Annotated[
@@ -70,6 +51,12 @@ def translate(
     batch_tokens: Annotated[
         int | None, typer.Option(help="Source tokens times beam size, together at most. Default: the model's.")
     ] = None,
+    engine: Annotated[
+        EngineKind, typer.Option(help="auto: the fastest that can do exactly what is asked for.")
+    ] = EngineKind.AUTO,
+    compute_type: Annotated[
+        ComputeType, typer.Option(help="Number format; auto: what the weights are stored in.")
+    ] = ComputeType.AUTO,
     device: Annotated[Device, typer.Option(help="auto: a GPU where there is one.")] = Device.AUTO,
     output_format: Annotated[
         Format | None, typer.Option("--format", help="A text, or a JSON object with scores, for each line.")
@@ -87,6 +74,7 @@ def translate(
 ) -> None:
     """Translate text by beam search, one line out for each line in, in order."""
     from nmt_cli.cli.answers import answers_to, checked_output, output_lines
+    from nmt_cli.cli.output import announce
     from nmt_cli.cli.progress import Progress
     from nmt_cli.errors import UsageError
     from nmt_cli.files import real_path
@@ -111,12 +99,21 @@ def translate(
             raise UsageError(f"{output}: lies in the model folder {folder.path}; name another file")
     as_json = wants_json(output_format, n_best=search.n_best)
 
+    from nmt_cli.decoding.engine_choice import choose_engine
     from nmt_cli.decoding.prefixes import open_prefixes
     from nmt_cli.decoding.streaming import Tally, open_blocks, translate_blocks
     from nmt_cli.decoding.translator import Translator
 
+    choice = choose_engine(
+        folders,
+        search,
+        engine=engine.value,
+        device=device.value,
+        compute_type=compute_type.value,
+        has_prefixes=prefix is not None,
+    )
     tally = Tally()
-    terms = terms_of(folders, search, as_json=as_json, device=device.value)
+    terms = terms_of(folders, search, choice, as_json=as_json)
     if prefix is not None:
         terms["prefix"] = digest_of_prefixes(prefix)
     with (
@@ -125,10 +122,13 @@ def translate(
         answers_to(target, terms, whole, tally) as (blocks, write),
         Progress(whole, quiet=quiet) as progress,
     ):
-        from nmt_cli.decoding.engine import use_allowed_cores
+        if choice.name == "torch":
+            from nmt_cli.decoding.engine import use_allowed_cores
 
-        use_allowed_cores()
-        translator = Translator.of_folder(*folders, device=device.value)
+            use_allowed_cores()
+        translator = Translator.of_folder(*folders, choice=choice)
+        if not quiet and engine is EngineKind.AUTO:
+            announce(f"engine: {translator.engine}")
         for translations in translate_blocks(translator, blocks, search, tally, strict=strict, prefixes=prefixes):
             write(output_lines(translations, first=tally.lines - len(translations) + 1, as_json=as_json))
             progress.show(tally)
@@ -152,14 +152,18 @@ def digest_of_prefixes(prefix: Path) -> str:
         return digest.hexdigest()[:12]
 
 
-def terms_of(folders: Sequence[ModelFolder], search: SearchConfig, *, as_json: bool, device: str) -> dict[str, object]:
+def terms_of(
+    folders: Sequence[ModelFolder], search: SearchConfig, choice: EngineChoice, *, as_json: bool
+) -> dict[str, object]:
     """Return what decides the bytes of an output, its input aside."""
     from nmt_cli.files import sha256_of_json
 
     return {
         "model": " ".join(sha256_of_json(dict(folder.digests))[:12] for folder in folders),
         "format": Format.JSONL.value if as_json else Format.TEXT.value,
-        "device": device,
+        "engine": choice.name,
+        "compute_type": choice.compute_type,
+        "device": choice.device,
         **{f"search.{name}": value for name, value in search.model_dump().items()},
     }
 

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ctranslate2.specs import TransformerSpec, common_spec
 
 from nmt_cli.config import ModelConfig
-from nmt_cli.errors import UsageError
+from nmt_cli.decoding.ctranslate_engine import MOST_POSITIONS, why_not_model
+from nmt_cli.errors import ModelError, UsageError
 from nmt_cli.model_folder import ModelFolder
 from nmt_cli.subwords.segmenter import END, PAD, UNKNOWN, Segmenter
 
 Array = np.ndarray[Any, Any]
 Weights = Mapping[str, Array]
-MOST_POSITIONS = 2_048
-"""Rows of the table of sinusoids, which CTranslate2 cannot work out in our order by itself."""
 
 
-def why_not(config: ModelConfig) -> str | None:
-    """Return what CTranslate2 cannot express of a model, None if it can express all."""
-    if config.target_space:
-        return "it has a target space"
-    if config.d_k != config.d_v or config.d_k * config.n_heads != config.d_model:
-        return f"its heads are of {config.d_k} and {config.d_v} numbers, not d_model / n_heads"
-    return None
+@contextlib.contextmanager
+def _without_torch() -> Iterator[None]:
+    """Have imports find no torch, unless it has been imported: CTranslate2 looks for it, and we have no use for it."""
+    if "torch" in sys.modules:
+        yield
+        return
+    sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules["torch"]
 
 
-def n_positions(config: ModelConfig) -> int:
-    """Return how many positions a side a converted model has."""
-    return config.max_positions if config.positions == "learned" else MOST_POSITIONS
+with _without_torch():
+    from ctranslate2.specs import TransformerSpec, common_spec
 
 
 def convert_to_ctranslate2(folder: ModelFolder, target: Path, *, quantization: str | None = None) -> None:
@@ -41,12 +44,13 @@ def convert_to_ctranslate2(folder: ModelFolder, target: Path, *, quantization: s
 
     Raises:
         UsageError: CTranslate2 cannot express the model.
+        ModelError: a weight is not finite.
     """
     description = folder.description
     config = description.model
-    reason = why_not(config)
+    reason = why_not_model(config)
     if reason is not None:
-        raise UsageError(f"{folder.path}: CTranslate2 cannot express this model: {reason}; use --engine torch")
+        raise UsageError(f"{folder.path}: CTranslate2 cannot do this: {reason}; use --engine torch")
     spec = TransformerSpec.from_config(
         (config.n_encoder_layers, config.n_decoder_layers),
         config.n_heads,
@@ -54,6 +58,9 @@ def convert_to_ctranslate2(folder: ModelFolder, target: Path, *, quantization: s
         activation=common_spec.Activation.RELU,
     )
     weights = folder.weights()
+    for name, weight in weights.items():
+        if not np.isfinite(weight).all():
+            raise ModelError(f"{folder.path}: {name} holds numbers that are not finite; the model is damaged")
     _fill(spec, weights, config)
     source, target_side = Segmenter.load(folder.source_subwords), Segmenter.load(folder.target_subwords)
     names = source.pieces(range(source.vocab_size)), target_side.pieces(range(target_side.vocab_size))

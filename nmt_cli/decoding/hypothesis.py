@@ -25,15 +25,16 @@ class Hypothesis:
     """Where it was asked for."""
 
 
-def length_penalty(length: int, *, kind: Literal["wu", "length", "none"], alpha: float) -> float:
+def length_penalty(length: int, *, kind: Literal["wu", "length", "none", "wu-rescored"], alpha: float) -> float:
     """Return what the log-probability of `length` pieces, end symbol included, is divided by.
 
     `wu` is ((5 + n) / 6)^alpha (Wu et al. 2016, equation 14, which the paper uses), `length` is n^alpha.
+    Until it is rescored by the former, `wu-rescored` is the latter.
     """
     match kind:
         case "wu":
             return float(((5 + length) / 6) ** alpha)
-        case "length":
+        case "length" | "wu-rescored":
             return float(length**alpha)
         case "none":
             return 1.0

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from nmt_cli.builtin import builtin_model
 from nmt_cli.config import SearchConfig, TextConfig
 from nmt_cli.corpora.text_steps import apply, undo
+from nmt_cli.decoding.engine_choice import EngineChoice, choose_engine, open_engine
 from nmt_cli.decoding.hypothesis import Hypothesis
 from nmt_cli.decoding.long_input import MAX_SOURCE_LENGTH, join_parts, split_text
 from nmt_cli.decoding.loops import is_loop
@@ -56,10 +58,19 @@ class Translator:
     """A model with its subwords, its steps of text and its search defaults."""
 
     def __init__(
-        self, engine: Engine, *, source: Segmenter, target: Segmenter, languages: tuple[str, str], text: TextConfig
+        self,
+        engine: Engine,
+        *,
+        choice: EngineChoice,
+        source: Segmenter,
+        target: Segmenter,
+        languages: tuple[str, str],
+        text: TextConfig,
     ) -> None:
         """Put the parts together; `load` does it from a model folder."""
         self._engine = engine
+        self.engine = choice
+        """Which engine it is, and why."""
         self._source, self._target = source, target
         self._source_language, self._target_language = languages
         self._text = text
@@ -67,23 +78,42 @@ class Translator:
         """What `translate` follows when it is given nothing else."""
 
     @classmethod
-    def load(cls, path: str | Path, *others: str | Path, device: str = "cpu") -> Translator:
-        """Read a model folder, or several as an ensemble; `device` is auto, cpu or cuda.
+    def load(
+        cls,
+        path: str | Path | None = None,
+        *others: str | Path,
+        device: str = "cpu",
+        engine: str = "auto",
+        compute_type: str = "auto",
+        threads: int | None = None,
+    ) -> Translator:
+        """Read a model folder, or several as an ensemble; without a path, the built-in model: English to German.
+
+        `device` is auto, cpu or cuda. `engine` is torch or ctranslate2; auto takes the one that follows the search
+        defaults of the model exactly and is faster. `compute_type` is float32, bfloat16, float16 or int8, by default
+        what the weights are stored in. `threads` are those of CTranslate2, one a core by default.
 
         Raises:
             ModelError: no model, or a damaged one, or one that cannot go with the first.
+            UsageError: the engine cannot do what is asked for.
         """
-        return cls.of_folder(*(open_model_folder(Path(each)) for each in (path, *others)), device=device)
+        folders = [open_model_folder(Path(each)) for each in (builtin_model() if path is None else path, *others)]
+        search = folders[0].description.search
+        choice = choose_engine(folders, search, engine=engine, device=device, compute_type=compute_type)
+        return cls.of_folder(*folders, choice=choice, threads=threads)
 
     @classmethod
-    def of_folder(cls, folder: ModelFolder, *others: ModelFolder, device: str = "cpu") -> Translator:
+    def of_folder(
+        cls, folder: ModelFolder, *others: ModelFolder, choice: EngineChoice | None = None, threads: int | None = None
+    ) -> Translator:
         """Load the model of a verified folder, or several as an ensemble with the search defaults of the first.
+
+        Without a choice the engine is one for these defaults, on the CPU.
 
         Raises:
             ModelError: weights, subwords and description do not fit each other, or those of the first model.
+            UsageError: the device is not there, or does not compute in the type.
         """
-        from nmt_cli.decoding.engine import TorchEngine
-
         description = folder.description
         source, target = Segmenter.load(folder.source_subwords), Segmenter.load(folder.target_subwords)
         for path, segmenter, size in [
@@ -94,8 +124,11 @@ class Translator:
                 raise ModelError(f"{path}: {segmenter.vocab_size:,} pieces, but the model has {size:,}; not its own")
         for other in others:
             _refuse_unlike(folder, other)
+        choice = choice or choose_engine([folder, *others], description.search, device="cpu")
+        engine, choice = open_engine([folder, *others], choice, source=source, target=target, threads=threads)
         translator = cls(
-            TorchEngine.load(folder, *others, device=device),
+            engine,
+            choice=choice,
             source=source,
             target=target,
             languages=(description.source_language, description.target_language),

@@ -8,7 +8,8 @@ from pathlib import Path
 import ctranslate2
 import pytest
 
-from nmt_cli.decoding.ctranslate_conversion import convert_to_ctranslate2, why_not
+from nmt_cli.decoding.ctranslate_conversion import convert_to_ctranslate2
+from nmt_cli.decoding.ctranslate_engine import why_not_model
 from nmt_cli.decoding.engine import TorchEngine
 from nmt_cli.errors import UsageError
 from nmt_cli.model.transformer import Transformer
@@ -71,6 +72,6 @@ def test_what_cannot_be_expressed_is_refused_with_the_reason(
     random_transformer: Maker,
 ) -> None:
     narrow = folder_with(model_folder, tmp_path / "narrow", random_transformer, d_k=4)
-    assert why_not(narrow.description.model) is not None
+    assert why_not_model(narrow.description.model) is not None
     with pytest.raises(UsageError, match=r"heads are of 4 and 8 numbers.*--engine torch"):
         convert_to_ctranslate2(narrow, tmp_path)

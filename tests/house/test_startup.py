@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from nmt_cli.model_folder import open_model_folder, subword_files, write_model_folder
+
 PACKAGE = Path(__file__).parents[2] / "nmt_cli"
 WITHOUT_TORCH = ["errors", "packed", "files", "config", "settings_files", "weight_storage", "model_folder"]
 ROOMS_WITHOUT_TORCH = ["trees", "corpora", "subwords", "scoring", "batches"]
@@ -51,6 +53,29 @@ def test_score_does_not_import_torch(tmp_path: Path) -> None:
     text = tmp_path / "text.de"
     text.write_bytes("Der Hund schläft heute im Garten .\n".encode())
     assert "torch" not in modules_of_a_run("score", "--reference", str(text), str(text))
+
+
+def test_translating_with_ctranslate2_does_not_import_torch_even_where_the_model_is_converted(
+    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = open_model_folder(model_folder)
+    builtin = tmp_path / "builtin" / "en-de"
+    builtin.mkdir(parents=True)
+    search = opened.description.search.model_copy(update={"length_penalty": "length"})
+    description = opened.description.model_copy(update={"search": search, "stored_as": "int8"})
+    write_model_folder(builtin, weights=opened.weights(), description=description, subwords=subword_files(opened))
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "in").write_bytes(b"the red dog\n")
+    as_if_shipped = f"import nmt_cli.builtin, pathlib\nnmt_cli.builtin.FOLDER = pathlib.Path({str(builtin.parent)!r})\n"
+    arguments = ("translate", str(tmp_path / "in"), "--model", str(builtin), "--output", str(tmp_path / "out"))
+    for _ in range(2):
+        run = python(as_if_shipped + RUN, *arguments)
+        assert run.returncode == 0, run.stderr
+        modules = run.stderr.splitlines()[-1].split()
+        assert "ctranslate2" in modules
+        assert "torch" not in modules
+        assert (tmp_path / "out").read_bytes().count(b"\n") == 1
+        (tmp_path / "out").unlink()
 
 
 def test_no_module_up_to_batches_imports_torch() -> None:
