@@ -41,6 +41,7 @@ OPTIONS = {
         *("--significance", "--samples", "--seed"),
         *("--model", "--source"),
     },
+    "export": {"--to", "--compute-type", "--check", "--force", "--quiet"},
 }
 GROUP = typer.main.get_command(app)
 assert isinstance(GROUP, typer.core.TyperGroup)
