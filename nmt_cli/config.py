@@ -18,6 +18,8 @@ Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 Seed = Annotated[int, Field(ge=0, lt=1 << 63)]
 MAY_CHANGE: JsonDict = {"on_resume": "may change"}
 """Mark of a field that may differ when a run continues; every other field must stay."""
+StorageForm = Literal["float32", "float16", "int8"]
+"""In which a model folder keeps its weights: `weight_storage`."""
 
 
 class Section(BaseModel):

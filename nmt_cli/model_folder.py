@@ -12,21 +12,20 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 from pydantic import Field
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 
-from nmt_cli.config import ModelConfig, SearchConfig, Section, TextConfig
+from nmt_cli.config import ModelConfig, SearchConfig, Section, StorageForm, TextConfig
 from nmt_cli.errors import MachineError, ModelError, UsageError
 from nmt_cli.files import read_json, require_folder, sha256_of_file
 from nmt_cli.sealed import is_sealed, verify_file, write_sealed
 from nmt_cli.settings_files import validated
-from nmt_cli.weight_storage import StorageForm, restored, stored
 
-Weights = Mapping[str, np.ndarray[Any, Any]]
+if TYPE_CHECKING:
+    import numpy as np  # as late as torch: a start that reads no weights goes without
+
+Weights = Mapping[str, "np.ndarray[Any, Any]"]
 MANIFEST = "model.json"
 KIND = "model"
 FORMAT = 1
@@ -85,6 +84,8 @@ class ModelFolder:
         Raises:
             ModelError: missing, damaged, or another format.
         """
+        from nmt_cli.weight_storage import restored
+
         return restored(self.stored_weights(), self.description.stored_as, where=str(self.path / WEIGHTS))
 
     def stored_weights(self) -> dict[str, np.ndarray[Any, Any]]:
@@ -98,6 +99,9 @@ def read_tensors(path: Path) -> dict[str, np.ndarray[Any, Any]]:
     Raises:
         ModelError: missing, damaged, or another format.
     """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
     try:
         return dict(load_file(path))
     except (SafetensorError, OSError) as error:
@@ -110,6 +114,10 @@ def write_tensors(path: Path, tensors: Weights) -> None:
     Raises:
         MachineError: the disk refuses.
     """
+    import numpy as np
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
+
     try:
         # Beforehand, so that the file has the usual permissions: a new one of this library is its owner's alone.
         path.touch()
@@ -164,6 +172,8 @@ def write_model_folder(
 
     `subwords` maps the file names of this format to the files to copy. The description says how to store weights.
     """
+    from nmt_cli.weight_storage import stored
+
     write_tensors(folder / WEIGHTS, stored(weights, description.stored_as))
     for name, source in subwords.items():
         shutil.copyfile(source, folder / name)

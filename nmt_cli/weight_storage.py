@@ -7,15 +7,15 @@ row, in float32; this is how CTranslate2 keeps a matrix too. Everything that is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from nmt_cli.config import StorageForm
 from nmt_cli.errors import ModelError
 
 Array = np.ndarray[Any, Any]
 Tensors = Mapping[str, Array]
-StorageForm = Literal["float32", "float16", "int8"]
 SCALE = ".scale"
 LARGEST = 127
 SMALLEST_MAXIMUM = np.float32(LARGEST) / np.finfo(np.float32).max

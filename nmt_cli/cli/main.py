@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import nmt_cli
-from nmt_cli.cli import average, bpe, export, prepare, score, train, translate
+from nmt_cli.cli import average, bpe, export, prepare, report, score, train, translate
 from nmt_cli.cli.output import announce, flush_results, print_result, results_are_lost
 from nmt_cli.errors import NmtError, StoppedError, UsageError
 from nmt_cli.files import DISK_REFUSES
@@ -32,6 +32,7 @@ for command in (
     translate.translate,
     score.score,
     export.export,
+    report.report,
 ):
     app.command()(command)
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 import nmt_cli
+from nmt_cli.config import StorageForm
 from nmt_cli.errors import ModelError, UsageError
 from nmt_cli.files import new_directory, real_path
 from nmt_cli.model_folder import KIND, MANIFEST, ModelFolder, open_model_folder, subword_files, write_model_folder
 from nmt_cli.training.run_folder import RunFolder
-from nmt_cli.weight_storage import StorageForm
 
 
 def choose_checkpoints(run_path: Path, *, last: int) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,7 +141,7 @@ def test_the_fastest_engine_that_can_do_what_is_asked_is_taken(model_folder: Pat
         ({"compute_type": "int4"}, "'int4' is unknown; there are auto, float32"),
     ],
 )
-def test_what_no_engine_can_do_is_refused_in_one_line(model_folder: Path, asked: dict[str, str], said: str) -> None:
+def test_what_no_engine_can_do_is_refused_in_one_line(model_folder: Path, asked: dict[str, Any], said: str) -> None:
     folder = open_model_folder(model_folder)
     with pytest.raises(UsageError, match=said):
         choose_engine([folder], folder.description.search, **asked)

@@ -42,6 +42,7 @@ OPTIONS = {
         *("--model", "--source"),
     },
     "export": {"--to", "--compute-type", "--check", "--force", "--quiet"},
+    "report": {"--model", "--scores", "--data", "--against", "--sustained-tflops", "--html", "--json"},
 }
 GROUP = typer.main.get_command(app)
 assert isinstance(GROUP, typer.core.TyperGroup)

@@ -13,7 +13,7 @@ from nmt_cli.model_folder import open_model_folder, subword_files, write_model_f
 PACKAGE = Path(__file__).parents[2] / "nmt_cli"
 WITHOUT_TORCH = ["errors", "packed", "files", "config", "settings_files", "weight_storage", "model_folder"]
 ROOMS_WITHOUT_TORCH = ["trees", "corpora", "subwords", "scoring", "batches"]
-COMMANDS = ["prepare", "bpe", "train", "average", "translate", "score", "export"]
+COMMANDS = ["prepare", "bpe", "train", "average", "translate", "score", "export", "report"]
 
 RUN = """
 import sys
