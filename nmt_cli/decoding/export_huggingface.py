@@ -155,8 +155,8 @@ def _generation_config(folder: ModelFolder) -> dict[str, Any]:
         # Theirs counts the symbol that the decoder starts with.
         "min_length": search.min_length + 1 if search.min_length else 0,
         "num_beams": search.beam_size,
-        "length_penalty": alpha_of_length(search),
-        "early_stopping": False,
+        # Of a greedy search these are refused.
+        **({"length_penalty": alpha_of_length(search), "early_stopping": False} if search.beam_size > 1 else {}),
         "suppress_tokens": [PAD, padding],
     }
 

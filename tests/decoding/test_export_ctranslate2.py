@@ -45,9 +45,16 @@ def by_length(model_folder: Path, tmp_path: Path) -> ModelFolder:
     return variant(model_folder, tmp_path / "model", search=search)
 
 
-def test_the_program_on_the_card_gives_our_translation(by_length: ModelFolder, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    found = export_ctranslate2(by_length, out, form="float32", lines=LINES)
+@pytest.mark.parametrize("names", [["subwords.model"], ["source.model", "target.model"]], ids=len)
+def test_the_program_on_the_card_gives_our_translation(
+    by_length: ModelFolder, tmp_path: Path, names: list[str]
+) -> None:
+    out, model = tmp_path / "out", tmp_path / "same"
+    model.mkdir()
+    subwords = dict.fromkeys(names, by_length.source_subwords)
+    write_model_folder(model, weights=by_length.weights(), description=by_length.description, subwords=subwords)
+    found = export_ctranslate2(open_model_folder(model), out, form="float32", lines=LINES)
+    assert all((out / name).is_file() for name in names)
     assert (found.checked, found.same, found.same_by_beam) == (5, 5, 5)
     assert found.apart < 1e-3
     card = (out / "README.md").read_text(encoding="utf-8")

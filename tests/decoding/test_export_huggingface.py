@@ -27,6 +27,7 @@ from nmt_cli.subwords.segmenter import END, PAD, Segmenter
 
 Maker = Callable[..., Transformer]
 LINES = ["the red dog", "a cat sees the old river", "ł 漢 🙂", "water under the bridge in the morning", "x"]
+GREEDY = SearchConfig(beam_size=1, max_extra=30, min_length=3)
 VARIANTS = [{}, {"tying": "three-way"}, {"tying": "decoder", "attention_bias": True}, {"layer_norm_epsilon": 1e-8}]
 
 
@@ -49,7 +50,7 @@ def folder_of(model_folder: Path, tmp_path: Path, random_transformer: Maker) -> 
         write_model_folder(
             target,
             weights=weights,
-            description=opened.description.model_copy(update={"model": model.config}),
+            description=opened.description.model_copy(update={"model": model.config, "search": GREEDY}),
             subwords=subword_files(opened),
         )
         return open_model_folder(target)
@@ -229,10 +230,9 @@ def test_transformers_gives_our_pieces_logits_and_outputs(
 
     # Their beam search is another (it takes an end only from among the best), its scores are not.
     engine = TorchEngine.load(folder)
-    greedy = engine.search(sources, SearchConfig(beam_size=1, max_extra=30))
-    for source, [found] in zip(sources, greedy, strict=True):
+    for source, [found] in zip(sources, engine.search(sources, GREEDY), strict=True):
         longest = len(source) + 30 + 1
-        output = marian.generate(torch.tensor([source]), max_length=longest, num_beams=1)[0].tolist()
+        output = marian.generate(torch.tensor([source]), max_length=longest)[0].tolist()
         assert output == [size, *found.ids, *([] if found.is_cut else [END])]
         assert tokenizer.decode(output, skip_special_tokens=True) == segmenter.decode(found.ids).strip()
         how = {"num_beams": 3, "length_penalty": 0.0, "output_scores": True, "return_dict_in_generate": True}
