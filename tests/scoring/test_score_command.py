@@ -119,6 +119,17 @@ def test_a_reference_is_needed_and_a_tokeniser_must_exist() -> None:
     assert nmt_score("--reference", "test.de", "--tokenize", "moses", "test.hyp").returncode == 2
 
 
+def test_a_reference_in_chinese_is_scored_by_its_signs(folder: Path) -> None:
+    (folder / "test.zh").write_text("我喜欢机器。\n你好吗？\n", encoding="utf-8")
+    run = nmt_score("--reference", "test.zh", "--json", text="我爱机器。\n你好吗？\n".encode())
+    scores = json.loads(run.stdout)["scores"]
+    assert (run.stderr, scores.keys()) == (b"", {"sacrebleu", "chrf2", "ter"})
+    # Of 5 + 4 signs, 8 are right.
+    assert scores["sacrebleu"]["precisions"][0] == pytest.approx(100 * 8 / 9)
+    named = nmt_score("--reference", "test.zh", "--json", "--target-lang", "zh-Hans", text="我\n你\n".encode())
+    assert "tok:zh" in json.loads(named.stdout)["scores"]["sacrebleu"]["signature"]
+
+
 def test_text_that_looks_tokenised_is_remarked_on_stderr_unless_quiet(folder: Path) -> None:
     (folder / "tok").write_bytes(b"Der Hund bellt .\nJa !\n")
     run = nmt_score("--reference", "test.de", "tok")

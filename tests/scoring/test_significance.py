@@ -7,6 +7,8 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
@@ -76,6 +78,26 @@ def test_lines_without_matches_or_words_give_what_sacrebleu_gives(hypotheses: li
     for key, name in KEYS.items():
         theirs = METRICS[name]().corpus_score(hypotheses, [references]).score
         assert rows[key].score == pytest.approx(theirs, abs=1e-9), key
+
+
+LINE = st.lists(st.sampled_from(["a", "B", "b.", "c-d", "„c“", "3,5", "%"]), max_size=7).map(" ".join)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(LINE, LINE, LINE), min_size=1, max_size=4))
+def test_any_lines_are_scored_alike_by_sums_by_sacrebleu_and_by_the_protocols(
+    lines: list[tuple[str, str, str]],
+) -> None:
+    hypotheses, *references = ([line[side] for line in lines] for side in range(3))
+    scores = {
+        result.key: result.score for result in score_translations(hypotheses, *references, target_language="de").results
+    }
+    rows = statistics(hypotheses, *references)
+    for key, score in scores.items():
+        assert rows[key].score == pytest.approx(score, abs=1e-9), key
+    for key, name in KEYS.items():
+        theirs = METRICS[name]().corpus_score(hypotheses, references).score
+        assert scores[key] == pytest.approx(theirs, abs=1e-9), key
 
 
 @pytest.mark.parametrize("n_references", [1, 2])
