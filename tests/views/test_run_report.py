@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nmt_cli.batches.corpus import open_pieces
 from nmt_cli.config import SubwordConfig, TextConfig
 from nmt_cli.corpora.data_folder import DataDescription, SourceFile, open_data_folder, write_manifest
 from nmt_cli.errors import DataError, ModelError
@@ -21,6 +22,9 @@ from nmt_cli.scoring.scores import score_translations
 from nmt_cli.sealed import write_sealed
 from nmt_cli.settings_files import resolve, write_toml
 from nmt_cli.subwords.encoding import encode_corpus
+from nmt_cli.training.averaging import average_models
+from nmt_cli.training.cost import scientific
+from nmt_cli.training.start import run_training
 from nmt_cli.training.state import Progress
 from nmt_cli.views.paper import SETTINGS, paper_flops
 from nmt_cli.views.report_forms import as_html, as_json, as_text_lines
@@ -231,14 +235,16 @@ def encoded_corpus(folder: Path) -> Path:
     folder.mkdir()
     lines = [f"{word} {word[::-1]} {n}" for n in range(30) for word in ("house", "river", "bread", "child")]
     for language in ("en", "de"):
-        (folder / f"train.{language}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        for split in ("train", "valid"):
+            kept = lines if split == "train" else lines[:3]
+            (folder / f"{split}.{language}").write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
     write_json(folder / "report.json", {})
     description = DataDescription(
         source_language="en",
         target_language="de",
         text=TextConfig(),
         cleaning=None,
-        counts={"train": len(lines)},
+        counts={"train": len(lines), "valid": 3},
         sources=[SourceFile(name="raw.en", sha256="ab" * 32, lines=120)],
     )
     write_manifest(folder, description)
@@ -263,6 +269,33 @@ def test_data_are_followed_to_their_sources_and_other_data_are_called_so(make_ru
 def test_other_data_than_the_run_names_differ(make_run: MakeRun, tmp_path: Path) -> None:
     report = report_of(facts_of(make_run("base"), data=[encoded_corpus(tmp_path / "corpus")]))
     assert line_of(report, "pieces trained on").verdict == "differs"
+
+
+def test_a_run_of_nmt_train_is_read_as_it_was_written(tmp_path: Path) -> None:
+    corpus = encoded_corpus(tmp_path / "corpus")
+    changes = ["d_model=16", "d_ff=32", "n_heads=2", "n_encoder_layers=1", "n_decoder_layers=1"]
+    steps = ["max_steps=2", "tokens_per_update=400", "save_every_steps=1", "validate_every_steps=2"]
+    assignments = [f"model.{change}" for change in changes] + [f"training.{step}" for step in steps]
+    machine = ["machine.device=cpu", "machine.ranks=1", "machine.sustained_tflops=0.5", "search.max_extra=2"]
+    settings = resolve(preset="tiny", config=None, assignments=[*assignments, *machine])
+    progress = run_training(corpus, tmp_path / "run", settings, quiet=True)
+    model = average_models([tmp_path / "run" / "checkpoints" / f"step-0000000{n}" for n in (1, 2)], tmp_path / "mean")
+    facts = facts_of(tmp_path / "run", model=model, data=[corpus])
+    pieces = open_pieces(corpus)
+    lengths = pieces.split("train").source.lengths
+    assert facts.plan is not None
+    assert facts.precision == "float32"
+    assert facts.plan.pairs == 120
+    assert facts.plan.source_tokens == round(int(lengths.sum()) / facts.plan.updates)
+    # Two layers as the formula of the paper's shapes has them, and one row a piece.
+    assert facts.n_parameters == 2_160 + 3_216 + 16 * pieces.source_vocab_size
+    report = report_of(facts)
+    assert line_of(report, "steps done").ours == "2"
+    assert line_of(report, "mean").ours == "mean of 2, 1 steps apart, the last of step 2"
+    assert line_of(report, "pieces trained on").verdict == ""
+    assert f" {progress.device_seconds / 3600:,.1f} device hours x 0.5 TFLOP/s" in line_of(report, COST[0]).ours
+    assert line_of(report, COST[1]).ours == scientific(progress.model_flops)
+    assert "[nrefs:1|case:mixed|eff:no|tok:13a|" in line_of(report, "validation sacreBLEU").ours
 
 
 def test_json_counts_what_it_lists(make_run: MakeRun) -> None:
