@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from nmt_cli.decoding.marian import Marian
 from nmt_cli.decoding.marian_weights import EPSILON, marian_weights
 from nmt_cli.errors import ModelError, UsageError
 from nmt_cli.files import sha256_of_file
+from nmt_cli.model.attention import Padded
 from nmt_cli.model.embedding import interleaved_sinusoids
 from nmt_cli.model.load import load_transformer
 from nmt_cli.model.transformer import Transformer
@@ -27,7 +29,7 @@ from nmt_cli.subwords.segmenter import END, PAD, Segmenter
 
 Maker = Callable[..., Transformer]
 LINES = ["the red dog", "a cat sees the old river", "ł 漢 🙂", "water under the bridge in the morning", "x"]
-GREEDY = SearchConfig(beam_size=1, max_extra=30, min_length=3)
+GREEDY = SearchConfig(beam_size=1, max_extra=30)
 VARIANTS = [{}, {"tying": "three-way"}, {"tying": "decoder", "attention_bias": True}, {"layer_norm_epsilon": 1e-8}]
 
 
@@ -171,6 +173,26 @@ def test_a_folder_that_was_tampered_with_does_not_pass(model_folder: Path, tmp_p
         refuse_other_answers(folder, tmp_path, sources)
 
 
+def test_an_epsilon_that_is_not_marians_is_made_up_for_behind_the_first_norms(
+    folder_of: Callable[..., ModelFolder], tmp_path: Path
+) -> None:
+    folder = folder_of(layer_norm_epsilon=1e-3)
+    write_marian(folder, tmp_path)
+    marian, [_, last] = Marian.load(tmp_path), load_transformer(folder).encoder_layers
+    order, scale = [*range(0, 32, 2), *range(1, 32, 2)], 0.1  # the root of 1e-5 / 1e-3
+    # So small that an epsilon counts for much.
+    states = 0.03 * torch.randn(1, 5, 32, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        layout = Padded(torch.zeros(1, 1, 1, 5))
+        attended = last.self_attention_residual.after(states, last.self_attention.over_itself(states, layout))
+        fed = last.feed_forward_residual.after(states, last.feed_forward(states))
+        given = states[0][:, order] * scale
+        theirs = marian._attend("model.encoder.layers.1.self_attn", given, given)
+        assert torch.allclose(theirs, attended[0][:, order] * scale, atol=1e-5)
+        # The memory leaves the encoder as it is in ours.
+        assert torch.allclose(marian._feed_forward("model.encoder.layers.1", given), fed[0][:, order], atol=1e-5)
+
+
 def test_an_epsilon_too_far_from_marians_is_seen_in_the_check(
     folder_of: Callable[..., ModelFolder], tmp_path: Path
 ) -> None:
@@ -240,3 +262,22 @@ def test_transformers_gives_our_pieces_logits_and_outputs(
         target = best.sequences[0].tolist()[1:]
         if target[-1] == END:
             assert engine.score([source], [target]) == pytest.approx(best.sequences_scores.tolist(), abs=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_transformers_counts_the_least_length_as_we_do(model_folder: Path, tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    folder = open_model_folder(model_folder)
+    source = [*Segmenter.load(folder.source_subwords).encode(["the red dog"])[0], END]
+    engine = TorchEngine.load(folder)
+    [[shortest]] = engine.search([source], GREEDY)
+    assert not shortest.is_cut
+    for more in (0, 1, 2):
+        search = GREEDY.model_copy(update={"min_length": len(shortest.ids) + more})
+        (out := tmp_path / str(more)).mkdir()
+        write_marian(replace(folder, description=folder.description.model_copy(update={"search": search})), out)
+        marian = transformers.MarianMTModel.from_pretrained(out)
+        output = marian.generate(torch.tensor([source]), max_length=len(source) + 31)[0].tolist()
+        [[expected]] = engine.search([source], search)
+        assert output[1:] == [*expected.ids, *([] if expected.is_cut else [END])]
+        assert (len(expected.ids) == len(shortest.ids)) is (more == 0)
