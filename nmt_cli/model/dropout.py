@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 STEPS = 1 << 16
-"""A probability is rounded to a multiple of 1 / STEPS on a CPU."""
+"""A probability is rounded to a multiple of 1 / STEPS on a CPU, and at most to 1 - 1 / STEPS."""
 
 
 def dropout(states: Float[Tensor, "*shape"], probability: float, *, training: bool = True) -> Float[Tensor, "*shape"]:
@@ -20,7 +20,7 @@ def dropout(states: Float[Tensor, "*shape"], probability: float, *, training: bo
         return states
     if states.device.type != "cpu" or torch.compiler.is_compiling():  # what is compiled draws its masks well
         return functional.dropout(states, probability)
-    dropped = round(probability * STEPS)
+    dropped = min(round(probability * STEPS), STEPS - 1)
     draws = torch.empty((states.numel() + 3) // 4, dtype=torch.int64).random_(-(1 << 63), None)
     kept = draws.view(torch.int16)[: states.numel()].view(states.shape) >= dropped - STEPS // 2
     return states * kept.to(states.dtype).mul_(STEPS / (STEPS - dropped))

@@ -54,3 +54,13 @@ def test_off_it_gives_back_what_came_in() -> None:
     states = torch.randn(5)
     assert dropout(states, 0.5, training=False) is states
     assert dropout(states, 0.0) is states
+
+
+@pytest.mark.parametrize("probability", [0.999999, 1 - 1e-12])
+def test_a_probability_next_to_one_keeps_a_number_in_65536_and_the_mean(probability: float) -> None:
+    torch.manual_seed(4)
+    n = 4_000_000
+    kept = dropout(torch.ones(n, dtype=torch.float64), probability)
+    assert set(kept.unique().tolist()) == {0.0, 65_536.0}
+    expected = n / 65_536
+    assert abs(int(torch.count_nonzero(kept)) - expected) < 4 * math.sqrt(expected)
