@@ -17,6 +17,7 @@ from nmt_cli.decoding.engine import is_out_of_memory
 from nmt_cli.model.flops import MultiplyAdds
 from nmt_cli.training.gradient import Gradient, accumulate_gradient
 from nmt_cli.training.memory import MicroBatchLimit
+from nmt_cli.training.packed_loss import kernel_for
 from nmt_cli.training.ranks import Ranks
 from nmt_cli.training.schedule import learning_rate
 from nmt_cli.training.trained import Trained
@@ -35,7 +36,7 @@ class UpdateLoss(NamedTuple):
     source_tokens: int
     target_tokens: int
     positions: int
-    """Padded positions of both sides that went through the model."""
+    """Of both sides that went through the model, padding among them."""
     model_flops: int = 0
     """Arithmetic that the model asks for on these pairs; see `model.flops`."""
 
@@ -60,6 +61,8 @@ class TakenUpdate:
     outcome: Float[Tensor, 4]
     """Smoothed and plain loss, norm of the gradient, and 1 if all are finite; where the model is."""
     multiply_adds: MultiplyAdds
+    positions: int
+    """Of both sides that went through the model: none of them padding where sentences are packed."""
 
     def result(self) -> UpdateResult:
         """Wait for what came of it."""
@@ -70,7 +73,7 @@ class TakenUpdate:
             plain=plain,
             source_tokens=int(sources.sum()),
             target_tokens=int(targets.sum()),
-            positions=self.update.positions,
+            positions=self.positions,
             model_flops=self.multiply_adds.training_flops(sources, targets),
         )
         return UpdateResult(loss, self.learning_rate, gradient_norm=norm, finite=bool(finite))
@@ -148,7 +151,13 @@ def take_update(
         trained.average.follow(trained.model, step=update.step)
     outcome = torch.stack([*gradient.losses, norm, finite.to(norm.dtype)])
     multiply_adds = MultiplyAdds.of(trained.settings.model, target_vocab_size=trained.pieces.target_vocab_size)
-    return TakenUpdate(update, rate, outcome, multiply_adds)
+    return TakenUpdate(update, rate, outcome, multiply_adds, _positions(trained, update))
+
+
+def _positions(trained: Trained, update: PreparedUpdate) -> int:
+    if kernel_for(trained.model) is None:
+        return update.positions
+    return int(update.source_lengths.sum() + update.target_lengths.sum())
 
 
 def _fits(trained: Trained, gradient: Gradient, update: PreparedUpdate) -> bool:
