@@ -20,6 +20,8 @@ PROGRAM_BYTES = 500_000_000
 """Python, torch and the buffers of gloo."""
 BYTES_A_PARAMETER = 20
 """Weight, gradient and two moments in float32, and as much again as a weight while they change."""
+BYTES_OF_AVERAGE = 4
+"""A parameter, where a moving average of the weights is kept."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,10 @@ def capacity_for(settings: Settings, *, source_vocab_size: int, target_vocab_siz
     with torch.device("meta"):
         model = Transformer(settings.model, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size)
     micro_batch_tokens = settings.training.micro_batch_tokens or MICRO_BATCH_TOKENS
-    needed = bytes_of_rank(settings.model, parameter_count(model), micro_batch_tokens=micro_batch_tokens)
+    n_parameters = parameter_count(model)
+    needed = bytes_of_rank(settings.model, n_parameters, micro_batch_tokens=micro_batch_tokens)
+    if settings.training.ema_decay is not None:
+        needed += BYTES_OF_AVERAGE * n_parameters
     return Capacity(cores_to_use(), bytes_available(), needed)
 
 

@@ -69,3 +69,14 @@ def test_memory_is_what_system_and_groups_leave(
     monkeypatch.setattr(capacity, "OWN_GROUP", tmp_path / "cgroup")
     monkeypatch.setattr(capacity, "CONTROL_GROUPS", tmp_path / "groups")
     assert bytes_available() == available
+
+
+def test_a_moving_average_takes_four_bytes_a_parameter_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capacity, "bytes_available", lambda: 10 * GB)
+    without, with_it = (
+        capacity_for(
+            resolve(preset="base", config=None, assignments=more), source_vocab_size=37_000, target_vocab_size=37_000
+        ).bytes_a_rank
+        for more in ([], ["training.ema_decay=0.999"])
+    )
+    assert with_it - without == 4 * 63_045_632
