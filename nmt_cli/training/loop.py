@@ -107,7 +107,7 @@ def read_updates(
     Raises:
         DivergedError: the gradient was not finite many times in a row.
     """
-    progress = progress.model_copy(update={"micro_batch_tokens": limit.tokens})
+    progress = progress.model_copy(update={"micro_batch_tokens": limit.tokens, "device": ranks.device.type})
     with ranks.standing.waiting():  # what ranks sum on GPUs hangs there when one of them is lost
         results = [taken.result() for taken in unread]
     for taken, result in zip(unread, results, strict=True):

@@ -33,7 +33,7 @@ from nmt_cli.training.state import Progress
 from nmt_cli.training.stopping import listening_for_stop
 from nmt_cli.training.tensorboard import curves_of, require_tensorboard
 from nmt_cli.training.torchrun import lead_of_job
-from nmt_cli.training.trained import Trained, share_state
+from nmt_cli.training.trained import Trained, has_moved, share_state
 from nmt_cli.training.validation import Validator
 
 
@@ -86,6 +86,11 @@ def run_training(
         terms = Terms(settings, pieces.digest, tuple(pieces.paths))
         with all_ranks(place, terms, device) as ranks:
             progress, limit = share_state(trained, progress, ranks)
+            if has_moved(progress, device):
+                log.line(
+                    f"on {device.type}, {progress.device} before: at most {limit.tokens:,} positions a side at a time "
+                    "from here on; equal to the last bit only up to here"
+                )
             progress = train(
                 run,
                 trained,

@@ -38,6 +38,7 @@ class Progress(Section):
     micro_batch_tokens: int | None = Field(
         default=None, gt=0, description="padded positions a side that went through the model at a time at most"
     )
+    device: str | None = Field(default=None, description="cpu or cuda: the kind of device that this limit is for")
 
     @property
     def cursor(self) -> Cursor:

@@ -109,8 +109,15 @@ def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam
     return optimizer
 
 
+def has_moved(progress: Progress, device: torch.device) -> bool:
+    """Tell whether a run comes from another kind of device."""
+    return progress.device not in {None, device.type}
+
+
 def share_state(trained: Trained, progress: Progress, ranks: Ranks) -> tuple[Progress, MicroBatchLimit]:
     """Give the other ranks what the lead begins with; return how far it is, and its limit, on every rank.
+
+    A limit that was found on another kind of device does not count on this one.
 
     Raises:
         LostRankError: a rank is gone.
@@ -118,7 +125,8 @@ def share_state(trained: Trained, progress: Progress, ranks: Ranks) -> tuple[Pro
     ranks.follow_lead_(trained.all_tensors())
     numbers = {name: ranks.lead_says(getattr(progress, name)) for name in ("step", "epoch", "update_in_epoch")}
     config = trained.settings.training
-    limit = ranks.lead_says(progress.micro_batch_tokens or config.micro_batch_tokens or 0)
+    stored = None if has_moved(progress, ranks.device) else progress.micro_batch_tokens
+    limit = ranks.lead_says(stored or config.micro_batch_tokens or 0)
     if ranks.device.type == "cpu" and config.micro_batch_tokens is None:
         limit = min(limit, MICRO_BATCH_TOKENS)  # what a GPU had room for is too much
     elif limit == 0:
