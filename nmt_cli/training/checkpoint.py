@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from torch import Tensor
 
 import nmt_cli
 from nmt_cli.batches.training_data import TrainingData
-from nmt_cli.errors import DataError, DivergedError, ModelError
+from nmt_cli.errors import DataError, DivergedError, MachineError, ModelError
 from nmt_cli.files import new_directory, sha256_of_file
 from nmt_cli.model.load import fill
 from nmt_cli.model_folder import KIND, MANIFEST, ModelDescription, Weights, open_model_folder, write_model_folder
@@ -51,12 +52,16 @@ def write_snapshot(run: RunFolder, trained: Trained, snapshot: Snapshot) -> None
     Raises:
         DataError: the subwords are no longer those that the weights were trained on.
         DivergedError: a number is not finite.
+        MachineError: the disk refuses; the checkpoints before still stand.
     """
     progress = snapshot.progress
     if progress.step not in run.steps():
         refuse_not_finite(run, snapshot)
         refuse_changed_subwords(trained.pieces)
-        with new_directory(run.checkpoint(progress.step), manifest=MANIFEST, kind=KIND) as scratch:
+        with (
+            naming_what_stands(run, progress.step),
+            new_directory(run.checkpoint(progress.step), manifest=MANIFEST, kind=KIND) as scratch,
+        ):
             save_state(scratch / STATE, snapshot.state, progress)
             write_model_folder(
                 scratch,
@@ -66,6 +71,23 @@ def write_snapshot(run: RunFolder, trained: Trained, snapshot: Snapshot) -> None
             )
     point_links(run, progress)
     run.prune(keep=trained.settings.training.keep_checkpoints, best=progress.best_step)
+
+
+@contextlib.contextmanager
+def naming_what_stands(run: RunFolder, step: int) -> Iterator[None]:
+    """Have a disk that refuses a checkpoint told of by the checkpoint's name, which its hidden folder is to get.
+
+    Raises:
+        MachineError: naming the last good checkpoint too.
+    """
+    try:
+        yield
+    except MachineError as error:
+        refused = ": cannot be written "  # as `files.writing_to` says
+        why = str(error).rpartition(refused)[2]
+        raise MachineError(
+            f"{run.checkpoint(step)}{refused}{why}; {run.last_good}; make room, and the same command goes on"
+        ) from error
 
 
 def refuse_not_finite(run: RunFolder, snapshot: Snapshot) -> None:

@@ -121,7 +121,10 @@ def test_a_disk_that_is_full_at_a_save_leaves_the_checkpoint_before_and_a_run_th
     done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == MachineError.exit_code
     [line] = [line for line in done.stderr.splitlines() if line.startswith("nmt: ")]
-    assert re.fullmatch(r"nmt: .*step-00000010.*: cannot be written \(.*[Ff]ile too large.*\)", line), line
+    checkpoints = re.escape(str(run / "checkpoints"))
+    said = rf"{checkpoints}/step-00000010: cannot be written \(.*[Ff]ile too large.*\); the last good checkpoint is "
+    said += rf"{checkpoints}/step-00000006; make room, and the same command goes on"
+    assert re.fullmatch(f"nmt: {said}", line), line
     assert "Traceback" not in done.stderr
     assert sorted(path.name for path in (run / "checkpoints").iterdir()) == ["step-00000005", "step-00000006"]
     assert open_model_folder(run / "last").description.step == 6
