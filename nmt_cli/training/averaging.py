@@ -13,6 +13,7 @@ from nmt_cli.config import StorageForm
 from nmt_cli.errors import ModelError, UsageError
 from nmt_cli.files import new_directory, real_path
 from nmt_cli.model_folder import KIND, MANIFEST, ModelFolder, open_model_folder, subword_files, write_model_folder
+from nmt_cli.settings_files import resolve
 from nmt_cli.training.run_folder import RunFolder
 
 
@@ -22,13 +23,50 @@ def choose_checkpoints(run_path: Path, *, last: int) -> list[Path]:
     Raises:
         ModelError: no run, or fewer checkpoints than asked for.
     """
-    run = RunFolder(run_path)
-    if not run.checkpoints.is_dir():
-        raise ModelError(f"{run_path}: no run (it has no checkpoints/); name a run of nmt train or model folders")
+    run = run_at(run_path)
     steps = run.regular_steps()
     if len(steps) < last:
         raise ModelError(f"{run_path}: has {len(steps)} checkpoints, but --last is {last}; ask for fewer or train on")
     return [run.checkpoint(step) for step in steps[-last:]]
+
+
+def choose_best_checkpoints(run_path: Path, *, best: int) -> list[Path]:
+    """Return the `best` checkpoints of a run that validation found best, by what `best_by` names, in their order.
+
+    Those that are still there and were validated as they are count, whatever they were written for; of equals
+    the earlier is better, as in training.
+
+    Raises:
+        ModelError: no run, or fewer such checkpoints than asked for.
+    """
+    run = run_at(run_path)
+    by_bleu = resolve(preset=None, config=run.config).training.best_by == "bleu"
+    field, sign = ("validation_bleu", -1.0) if by_bleu else ("validation_perplexity", 1.0)
+    kept = set(run.steps())
+    found = {
+        record["step"]: sign * record[field]
+        for record in run.records("validation")
+        if record["step"] in kept and isinstance(record.get(field), float)
+    }
+    if len(found) < best:
+        raise ModelError(
+            f"{run_path}: has {len(found)} checkpoints with a validation of their own, but --best is {best}; "
+            "ask for fewer, or train with a larger training.keep_checkpoints and validations where it saves"
+        )
+    chosen = sorted(found, key=lambda step: (found[step], step))[:best]
+    return [run.checkpoint(step) for step in sorted(chosen)]
+
+
+def run_at(path: Path) -> RunFolder:
+    """Return the run at a path.
+
+    Raises:
+        ModelError: there is none.
+    """
+    run = RunFolder(path)
+    if not run.checkpoints.is_dir():
+        raise ModelError(f"{path}: no run (it has no checkpoints/); name a run of nmt train or model folders")
+    return run
 
 
 def average_models(

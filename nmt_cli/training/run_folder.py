@@ -15,6 +15,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from nmt_cli.errors import MachineError, ModelError, UsageError
 from nmt_cli.files import atomic_file, read_json, real_path, sync_directory, writing_to
@@ -50,6 +51,9 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         with writing_to(self.checkpoints):
             self.checkpoints.mkdir(exist_ok=True)
+            for step, folder in self._folders():
+                if not folder.is_dir():
+                    raise UsageError(f"{folder}: is no folder, where a checkpoint of step {step:,} goes; move it away")
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -161,6 +165,14 @@ class RunFolder:
         with writing_to(self.metrics), self.metrics.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(finite, allow_nan=False) + "\n")
 
+    def records(self, kind: str) -> list[dict[str, Any]]:
+        """Return the lines of a kind in metrics.jsonl, in order; none where the file cannot be read."""
+        try:
+            lines = self.metrics.read_bytes().split(b"\n")
+        except OSError:
+            return []
+        return [record for record in map(_record_of, lines) if record is not None and record.get("kind") == kind]
+
     def forget_metrics_after(self, step: int) -> None:
         """Drop the lines of steps that a continued run will do again, and those that are no records of ours.
 
@@ -179,12 +191,17 @@ class RunFolder:
 
 def _step_of(line: bytes) -> float:
     """Return the step of a line of metrics.jsonl; of any other, one that never comes."""
+    record = _record_of(line)
+    return math.inf if record is None else record["step"]
+
+
+def _record_of(line: bytes) -> dict[str, Any] | None:
+    """Return a line of metrics.jsonl, with its step; None: it is no such thing."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
-        return math.inf
-    step = record.get("step") if isinstance(record, dict) else None
-    return step if isinstance(step, int) else math.inf
+        return None
+    return record if isinstance(record, dict) and isinstance(record.get("step"), int) else None
 
 
 def _is_not_finite(value: object) -> bool:

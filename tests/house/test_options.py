@@ -31,7 +31,7 @@ OPTIONS = {
         "--quiet",
     }
     | {"--gpus", "--tensorboard"},
-    "average": {"--last", "--out", "--store", "--force", "--quiet"},
+    "average": {"--last", "--best", "--out", "--store", "--force", "--quiet"},
     "translate": {"--model", "--output", "--continue", "--prefix", "--format", "--strict", "--device", "--quiet"}
     | {"--engine", "--compute-type"}
     | {"--set"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from safetensors.numpy import load_file
 from nmt_cli.config import TextConfig
 from nmt_cli.errors import ModelError, UsageError
 from nmt_cli.model_folder import open_model_folder, subword_files, write_model_folder
-from nmt_cli.training.averaging import average_models, choose_checkpoints
+from nmt_cli.training.averaging import average_models, choose_best_checkpoints, choose_checkpoints
 from nmt_cli.training.start import run_training
 
 PROGRAM = Path(sys.executable).parent / "nmt"
@@ -74,6 +75,52 @@ def test_the_last_n_are_the_newest_written_at_their_turn(
 def test_what_is_no_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no run"):
         choose_checkpoints(tmp_path / "none", last=1)
+    with pytest.raises(ModelError, match="no run"):
+        choose_best_checkpoints(tmp_path / "none", best=1)
+
+
+@pytest.fixture
+def scored(toy: Any, tmp_path: Path) -> Callable[..., Path]:  # noqa: ANN401
+    """Return what trains a run with checkpoints 5, 10, 15, 20 and 24, and writes other scores into its metrics."""
+
+    def train(bleus: dict[int, float | None], losses: dict[int, float], *assignments: str) -> Path:
+        run = tmp_path / "run"
+        toy.train(run, "training.validate_every_steps=100", *assignments)
+        lines = [line for line in (run / "metrics.jsonl").read_text().splitlines() if '"validation"' not in line]
+        for step, bleu in bleus.items():
+            record = {"kind": "validation", "step": step, "validation_bleu": bleu}
+            lines.append(json.dumps(record | {"validation_perplexity": losses[step]}))
+        (run / "metrics.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return run
+
+    return train
+
+
+BLEUS: dict[int, float | None] = {5: 3.0, 10: 9.0, 12: 99.0, 15: 7.0, 20: 9.0, 24: None}
+PERPLEXITIES = {5: 80.0, 10: 20.0, 12: 1.0, 15: 10.0, 20: 40.0, 24: 15.0}
+
+
+def test_the_best_n_are_those_that_validation_found_best_and_of_equals_the_earlier(scored: Callable[..., Path]) -> None:
+    run = scored(BLEUS, PERPLEXITIES)  # step 12 has no checkpoint, step 24 no number
+    assert [steps(choose_best_checkpoints(run, best=n)) for n in (1, 2, 3, 4)] == [
+        [10],
+        [10, 20],
+        [10, 15, 20],
+        [5, 10, 15, 20],
+    ]
+    with pytest.raises(ModelError, match=r"has 4 checkpoints with a validation of their own, but --best is 5; "):
+        choose_best_checkpoints(run, best=5)
+
+
+def test_where_patience_goes_by_loss_the_best_go_by_it_too(scored: Callable[..., Path]) -> None:
+    run = scored(BLEUS, PERPLEXITIES, "training.best_by=loss")
+    assert [steps(choose_best_checkpoints(run, best=n)) for n in (1, 2, 3)] == [[15], [15, 24], [10, 15, 24]]
+
+
+def test_the_best_one_is_the_best_of_the_run(toy: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    run = tmp_path / "run"
+    toy.train(run, "training.validate_every_steps=3", "training.best_by=loss")
+    assert choose_best_checkpoints(run, best=1) == [(run / "best").resolve()]
 
 
 def test_unlike_models_are_refused_and_both_named(
@@ -147,11 +194,25 @@ def test_an_average_can_be_stored_in_a_byte_a_weight_and_averaged_again(whole_ru
         assert (np.abs(again[name] - array) <= 0.5001 * step).all(), name
 
 
-def test_last_is_refused_where_models_are_named(whole_run: Path, tmp_path: Path) -> None:
-    done = nmt("average", whole_run / "last", whole_run / "best", "--last", "2", "--out", "mean", cwd=tmp_path)
+def test_the_command_writes_models_run_best_n(whole_run: Path, tmp_path: Path) -> None:
+    done = nmt("average", whole_run, "--best", "1", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == f"models/whole-best1: the mean of {(whole_run / 'best').resolve().name}\n"
+    done = nmt("average", whole_run, "--best", "3", cwd=tmp_path)
+    assert done.returncode == 4
+    assert "has 2 checkpoints with a validation of their own, but --best is 3; " in done.stderr
+    assert done.stderr.count("\n") == 1
+    done = nmt("average", whole_run, "--best", "2", "--last", "3", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "nmt: --last 3 and --best 2 choose different checkpoints; give one of them\n"
+
+
+@pytest.mark.parametrize("option", ["--last", "--best"])
+def test_no_checkpoints_are_chosen_where_models_are_named(whole_run: Path, tmp_path: Path, option: str) -> None:
+    done = nmt("average", whole_run / "last", whole_run / "best", option, "2", "--out", "mean", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr == (
-        "nmt: --last 2 chooses checkpoints of one run, but models are named; leave one of them out\n"
+        f"nmt: {option} 2 chooses checkpoints of one run, but models are named; leave one of them out\n"
     )
     assert list(tmp_path.iterdir()) == []
 

@@ -79,3 +79,23 @@ def test_a_checkpoint_under_another_name_is_not_gone_on_from(toy: Any, run: RunF
     assert "goes on after step 20, epoch 2" in toy.log(run.path)[-20:]
     assert run.steps()[-1] == 25
     assert (run.path / "last").resolve() == run.checkpoint(25)
+
+
+@pytest.mark.parametrize("kind", ["file", "broken link"])
+def test_a_file_where_a_checkpoint_goes_is_told_before_anything_is_trained(
+    toy: Any,  # noqa: ANN401
+    tmp_path: Path,
+    kind: str,
+) -> None:
+    run = RunFolder(tmp_path / "run")
+    run.checkpoints.mkdir(parents=True)
+    place = run.checkpoint(100)
+    if kind == "file":
+        place.touch()
+    else:
+        place.symlink_to("nowhere")
+    with pytest.raises(UsageError, match=r"step-00000100: is no folder, where a checkpoint of step 100 goes; move"):
+        toy.train(run.path)
+    assert list(run.path.iterdir()) == [run.checkpoints]
+    place.unlink()
+    assert toy.train(run.path, "training.max_steps=1").step == 1
