@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import torch
@@ -12,6 +13,8 @@ ROWS_AT_A_TIME = 256
 """Positions whose logits exist at the same time; few enough to stay in the cache of a CPU."""
 ROWS_A_PRODUCT = 1_024
 """Positions whose probabilities are kept until they are multiplied together, a multiple of the above."""
+ROWS_ON_A_GPU = 2_048
+"""Both of these on a GPU, where each product has to be large enough to fill it."""
 
 
 class SummedLoss(NamedTuple):
@@ -61,13 +64,13 @@ class _SummedLoss(torch.autograd.Function):
         states_gradient = torch.empty_like(states) if needs_gradient else None
         output_gradient = torch.zeros_like(output) if needs_gradient else None
         normalisers, gold_logits, gold_probabilities = states.new_empty(3, len(states))
-        logits_buffer = states.new_empty(min(ROWS_AT_A_TIME, len(states)), output.size(0))
-        kept = rounded_states.new_empty(min(ROWS_A_PRODUCT, len(states)), output.size(0))
-        for first in range(0, len(states), ROWS_A_PRODUCT):
-            rows = slice(first, first + ROWS_A_PRODUCT)
+        at_a_time, a_product = (ROWS_ON_A_GPU,) * 2 if states.is_cuda else (ROWS_AT_A_TIME, ROWS_A_PRODUCT)
+        logits_buffer = states.new_empty(min(at_a_time, len(states)), output.size(0))
+        kept = rounded_states.new_empty(min(a_product, len(states)), output.size(0))
+        for rows in _parts(len(states), a_product):
             some_states = rounded_states[rows]
             others = kept[: len(some_states)]
-            for part in _parts(len(some_states)):
+            for part in _parts(len(some_states), at_a_time):
                 logits = _multiply(some_states[part], rounded_output.T, out=logits_buffer[: len(others[part])])
                 some_gold = gold[rows][part, None]
                 gold_logits[rows][part] = logits.gather(1, some_gold)[:, 0]
@@ -96,8 +99,8 @@ class _SummedLoss(torch.autograd.Function):
         return states_gradient * gradients[0], output_gradient * gradients[0], None, None, None
 
 
-def _parts(n_rows: int) -> list[slice]:
-    return [slice(first, first + ROWS_AT_A_TIME) for first in range(0, n_rows, ROWS_AT_A_TIME)]
+def _parts(n_rows: int, at_a_time: int) -> list[slice]:
+    return [slice(first, first + at_a_time) for first in range(0, n_rows, at_a_time)]
 
 
 def _softmax_(logits: Tensor) -> Tensor:
@@ -109,9 +112,36 @@ def _softmax_(logits: Tensor) -> Tensor:
 
 def _multiply(left: Tensor, right: Tensor, *, out: Tensor) -> Tensor:
     """Return left x right in `out`, which may be of a higher precision."""
-    return torch.mm(left, right, out=out) if left.dtype == out.dtype else out.copy_(left @ right)
+    if left.dtype == out.dtype:
+        return torch.mm(left, right, out=out)
+    return out.copy_(_product(left, right, precision=out.dtype))
 
 
 def _add_product(total: Tensor, left: Tensor, right: Tensor) -> Tensor:
     """Add left x right to `total`, which may be of a higher precision."""
-    return total.addmm_(left, right) if left.dtype == total.dtype else total.add_(left @ right)
+    if left.dtype == total.dtype:
+        return total.addmm_(left, right)
+    return total.add_(_product(left, right, precision=total.dtype))
+
+
+def _product(left: Tensor, right: Tensor, *, precision: torch.dtype) -> Tensor:
+    """Return left x right; in a higher precision than theirs where the device gives out sums without rounding them."""
+    if gives_sums(left.device, left.dtype, precision):
+        return mm_in(left, right, precision)
+    return left @ right
+
+
+def mm_in(left: Tensor, right: Tensor, precision: torch.dtype) -> Tensor:
+    """Return a product in a higher precision than that of its factors; see `gives_sums`."""
+    product: Tensor = torch.mm(left, right, out_dtype=precision)
+    return product
+
+
+@lru_cache
+def gives_sums(device: torch.device, dtype: torch.dtype, precision: torch.dtype) -> bool:
+    """Tell, by trying, whether products are to be had in a higher precision: of torch's devices GPUs do it."""
+    try:
+        factor = torch.ones(16, 16, device=device, dtype=dtype)
+        return mm_in(factor, factor, precision).dtype == precision
+    except (TypeError, RuntimeError):  # a torch that does not know of it; a device that does not
+        return False

@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
-from nmt_cli.model.loss import ROWS_AT_A_TIME, summed_loss
+from nmt_cli.model import loss as module_of_loss
+from nmt_cli.model.loss import ROWS_AT_A_TIME, gives_sums, summed_loss
 
 
 def example(n_rows: int, vocab_size: int, *, scale: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
@@ -108,3 +109,66 @@ def test_without_gradients_only_the_logits_are_worked_out() -> None:
     assert counter.get_total_flops() == 2 * 300 * 37 * 6
     assert not loss.smoothed.requires_grad
     assert loss.smoothed.item() == pytest.approx(theirs(states, output, gold, 0.1)[0].item(), rel=1e-13)
+
+
+def in_bfloat16(exact: tuple[Tensor, Tensor, Tensor], device: str = "cpu") -> tuple[Tensor, Tensor, Tensor]:
+    """Return the loss and both gradients with states in bfloat16 and a matrix in float32."""
+    states = exact[0].detach().to(device, torch.bfloat16).requires_grad_()
+    output = exact[1].detach().to(device, torch.float32).requires_grad_()
+    value = summed_loss(states, output, exact[2].to(device), smoothing=0.1).smoothed
+    of_states, of_output = torch.autograd.grad(value, (states, output))
+    return value.detach().cpu().double(), of_states.cpu().double(), of_output.cpu().double()
+
+
+def distances(found: tuple[Tensor, ...], expected: tuple[Tensor, ...]) -> list[float]:
+    return [float((one - two).norm() / two.norm()) for one, two in zip(found, expected, strict=True)]
+
+
+def rounded_first(exact: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, ...]:
+    """Return loss and gradients worked out in float64 from the numbers that bfloat16 has of these."""
+    states, output = (tensor.detach().bfloat16().double().requires_grad_() for tensor in exact[:2])
+    value = theirs(states, output, exact[2], 0.1)[0]
+    return value.detach(), *torch.autograd.grad(value, (states, output))
+
+
+def test_products_that_are_not_rounded_bring_the_loss_closer_to_the_exact_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A CPU has no such products: a stand-in takes them in float32."""
+    exact = example(700, 500)
+    expected = rounded_first(exact)
+    rounded = distances(in_bfloat16(exact), expected)
+    calls = []
+
+    def stand_in(left: Tensor, right: Tensor, precision: torch.dtype) -> Tensor:
+        calls.append((left.dtype, precision))
+        return left.to(precision) @ right.to(precision)
+
+    monkeypatch.setattr(module_of_loss, "gives_sums", lambda *_: True)
+    monkeypatch.setattr(module_of_loss, "mm_in", stand_in)
+    in_full = distances(in_bfloat16(exact), expected)
+    assert set(calls) == {(torch.bfloat16, torch.float32)}
+    # Of the loss only the matrix is rounded otherwise (its sum and gold rows are taken in float32).
+    assert in_full[0] < 2e-3
+    assert all(one <= two * 1.05 for one, two in zip(in_full, rounded, strict=True))
+
+
+def test_a_device_that_cannot_is_found_out_by_trying(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = torch.device("cpu")
+    assert not gives_sums(device, torch.bfloat16, torch.float32)
+
+    def unknown(*_: object, **__: object) -> Tensor:
+        raise TypeError("mm() got an unexpected keyword argument 'out_dtype'")
+
+    monkeypatch.setattr(torch, "mm", unknown)
+    gives_sums.cache_clear()
+    assert not gives_sums(device, torch.bfloat16, torch.float32)
+    gives_sums.cache_clear()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("n_rows", [1, 700, 5_000])
+def test_on_a_gpu_the_loss_in_bfloat16_is_that_of_the_cpu(n_rows: int) -> None:
+    exact = example(n_rows, 504)
+    assert gives_sums(torch.device("cuda"), torch.bfloat16, torch.float32)
+    found = distances(in_bfloat16(exact, "cuda"), in_bfloat16(exact))
+    assert found[0] < 5e-3
+    assert max(found[1:]) < 2e-2
