@@ -73,7 +73,8 @@ def ranks_on_this_machine(n_ranks: int, terms: Terms, *, device: torch.device) -
             for rank in range(1, n_ranks):
                 others.append(_start(rank, n_ranks, place, terms.data))  # noqa: PERF401 - each to be ended
             store = FileStore(place, n_ranks)
-            with leading(store, RollCall(store, ranks, ended=ended), ranks, terms):
+            roll = RollCall(store, ranks, ended=ended, processes={other.rank: other.process.pid for other in others})
+            with leading(store, roll, ranks, terms):
                 yield ranks
         finally:
             for other in others:

@@ -19,6 +19,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from torch.distributed import PrefixStore, Store  # type: ignore[attr-defined]
@@ -27,6 +28,9 @@ from nmt_cli.errors import MachineError, NmtError
 from nmt_cli.training.ranks import LostRankError, Ranks
 
 SECONDS_TO_MEET = 900.0
+"""Where it is not known how long a rank may keep the others waiting."""
+SECONDS_TO_START = 120.0
+"""That a rank has at least, however little it may keep the others waiting later."""
 SECONDS_TO_ANSWER = 3.0
 """After the roll is called: a rank that has said nothing by then is lost."""
 SECONDS_TO_FALL = 10.0
@@ -42,10 +46,17 @@ def none_ended() -> Mapping[int, str]:
 class RollCall:
     """The notes of one rank, and what it makes of those of the others."""
 
-    def __init__(self, store: Store, ranks: Ranks, *, ended: Callable[[], Mapping[int, str]] = none_ended) -> None:
-        """Use the store where the ranks meet; `ended` tells which of their processes failed, and how."""
+    def __init__(
+        self,
+        store: Store,
+        ranks: Ranks,
+        *,
+        ended: Callable[[], Mapping[int, str]] = none_ended,
+        processes: Mapping[int, int] = MappingProxyType({}),
+    ) -> None:
+        """Use the store where the ranks meet; `ended` tells which of the `processes` started here failed, and how."""
         self._notes = PrefixStore("roll-call", store)
-        self._ranks, self._ended = ranks, ended
+        self._ranks, self._ended, self._processes = ranks, ended, processes
         self.timeout = 0.0
         """Seconds after which a rank that keeps the others waiting is lost; 0: not known yet."""
 
@@ -57,7 +68,7 @@ class RollCall:
         """
         self._notes.set(f"here/{self._ranks.rank}", f"{socket.gethostname()} {os.getpid()}")
         names = [f"here/{rank}" for rank in range(self._ranks.world_size)]
-        patience = max(SECONDS_TO_MEET, self.timeout)
+        patience = max(SECONDS_TO_START, self.timeout) if self.timeout else SECONDS_TO_MEET
         deadline = time.monotonic() + patience
         try:
             while not self._notes.check(names):
@@ -107,6 +118,9 @@ class RollCall:
         ended = self._ended()
         if ended:
             return self._name(min(ended)), where, ended[min(ended)]
+        absent = [rank for rank in self._others if not self._place_of(rank)]
+        if absent:  # those who came wait for them, and do not answer yet
+            return ", ".join(map(self._name, absent)), where, f"did not come to where the ranks meet ({said})"
         answers = {rank: self._word(f"answer/{rank}") for rank in self._others}
         silent = [rank for rank, answer in answers.items() if not answer]
         if silent:
@@ -137,11 +151,18 @@ class RollCall:
             return {}
 
     def _name(self, rank: int) -> str:
+        place = self._place_of(rank)
+        if not place:
+            return f"rank {rank} (process {self._processes[rank]})" if rank in self._processes else f"rank {rank}"
+        host, pid = place
+        return f"rank {rank} ({'' if host == socket.gethostname() else f'on {host}, '}process {pid})"
+
+    def _place_of(self, rank: int) -> list[str]:
+        """Return the machine and the process of a rank, once it came."""
         with contextlib.suppress(RuntimeError):
             if self._notes.check([f"here/{rank}"]):
-                host, pid = self._notes.get(f"here/{rank}").decode().split()
-                return f"rank {rank} ({'' if host == socket.gethostname() else f'on {host}, '}process {pid})"
-        return f"rank {rank}"
+                return self._notes.get(f"here/{rank}").decode().split()
+        return []
 
     def _answer(self, state: str) -> None:
         word = {"is": state, "seconds": self._ranks.standing.seconds}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import os
+import socket
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from torch.distributed import HashStore  # type: ignore[attr-defined]
+from torch.distributed import HashStore, PrefixStore  # type: ignore[attr-defined]
 
 from nmt_cli.batches.plan import Cursor
 from nmt_cli.errors import DivergedError
@@ -29,6 +30,22 @@ def test_who_does_not_come_is_waited_for_as_long_as_the_message_says(monkeypatch
     monkeypatch.setattr(roll_call, "SECONDS_TO_MEET", 1.0)
     with pytest.raises(LostRankError, match=r"^not all came within 1 s$"):
         RollCall(HashStore(), Ranks(0, 2)).meet()
+
+
+def test_a_rank_that_does_not_come_is_waited_for_no_longer_than_ranks_may_wait_and_only_it_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(roll_call, "SECONDS_TO_START", 0.5)
+    store = HashStore()
+    roll = RollCall(store, Ranks(0, 3), processes={1: 4711, 2: 4712})
+    roll.timeout = 1.0
+    PrefixStore("roll-call", store).set("here/2", f"{socket.gethostname()} 4712")  # it came, and waits
+    with pytest.raises(LostRankError, match=r"^not all came within 1 s$") as caught:
+        roll.meet()
+    assert roll.name_the_lost(str(caught.value)) == (
+        "rank 1 (process 4711) was lost before its first update: did not come to where the ranks meet "
+        "(not all came within 1 s); the same command goes on from the last checkpoint"
+    )
 
 
 def test_a_rank_is_watched_until_it_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
