@@ -156,3 +156,60 @@ def test_precisions_are_compared_by_the_figures_of_a_validation(
     assert "| validation BLEU | 31.0000 (30.0000 .. 32.0000) | 32.0000 (31.0000 .. 33.0000) | +1.0000 | 1.4142 |" in (
         capsys.readouterr().out
     )
+
+
+def test_synthetic_ids_are_as_long_and_as_uneven_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = program("synthetic_ids", monkeypatch)
+    data = made.synthetic_data(n_pairs=20_000, vocabulary=1_000, seed=1)
+    corpus = data.train_split()
+    lengths = np.log(corpus.source.lengths), np.log(corpus.target.lengths / corpus.source.lengths)
+    assert np.median(corpus.source.lengths) == pytest.approx(24, abs=1)
+    assert 0.5 < lengths[0].std() < 0.62  # 0.6 less what is cut off at 100
+    assert 0.15 < lengths[1].std() < 0.25
+    assert corpus.source.lengths.max() == corpus.target.lengths.max() == 100
+    for side in (corpus.source, corpus.target):
+        ends = side.offsets[1:] - 1
+        assert set(side.ids[ends].tolist()) == {1}
+        inside = np.delete(side.ids, ends)
+        assert (inside.min(), inside.max()) == (3, 999)
+        frequent = np.bincount(inside)
+        assert frequent[3] / frequent[13] == pytest.approx((11 + 2.7) / (1 + 2.7), rel=0.05)
+    again = made.synthetic_data(n_pairs=20_000, vocabulary=1_000, seed=1).train_split()
+    assert np.array_equal(again.source.ids, corpus.source.ids)
+
+
+def mfu(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, BENCH / "mfu.py", "--preset", "tiny", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_without_a_gpu_its_peak_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    done = mfu()
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "mfu: this machine has no CUDA device; --device cpu with --preset tiny shows only that it works\n"
+    )
+
+
+@pytest.mark.slow
+def test_the_share_of_the_peak_is_model_flops_by_time_by_peak_and_both_paths_learn_alike(tmp_path: Path) -> None:
+    more = ["training.tokens_per_update=300", "model.d_model=32", "model.d_ff=64", "model.n_heads=2"]
+    sets = [word for one in more for word in ("--set", one)]
+    small = ["--rounds", "2", "--updates", "2", "--curve", "5", "--vocabulary", "300"]
+    done = mfu("--device", "cpu", *small, *sets, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "mfu-tiny.json").read_text(encoding="utf-8"))
+    assert len(result["matrix_peaks"]) == 3
+    for mode in ("packed", "padded"):
+        shares = [100 * speed / max(result["matrix_peaks"]) for speed in result["model_flops_per_second"][mode]]
+        assert result["percent_of_peak"][mode] == pytest.approx([sum(shares) / 2, min(shares), max(shares)])
+        assert f"| {mode} | " in done.stdout
+    packed, padded, otherwise = result["curves"].values()
+    assert [len(curve) for curve in (packed, padded, otherwise)] == [5, 5, 5]
+    assert packed == pytest.approx(padded, rel=1e-2)
+    assert otherwise == pytest.approx(padded, rel=1e-2)
+    assert otherwise != padded
+    assert packed[-1] < packed[0]
+    assert "aten::mm" in (tmp_path / "mfu-tiny-profile.txt").read_text(encoding="utf-8")
