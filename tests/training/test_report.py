@@ -13,8 +13,15 @@ import numpy as np
 import pytest
 import torch
 
+from nmt_cli.batches.plan import Cursor
 from nmt_cli.batches.training_data import open_training_data
+from nmt_cli.model.packing import one_sentence_at_a_time
+from nmt_cli.training import gradient, update
+from nmt_cli.training.gradient import Gradient
+from nmt_cli.training.loop import planned_updates
+from nmt_cli.training.memory import MicroBatchLimit
 from nmt_cli.training.progress import RunLog, peak_memory
+from nmt_cli.training.ranks import Ranks
 from nmt_cli.training.report import Reporter, shortened
 from nmt_cli.training.run_folder import RunFolder
 from nmt_cli.training.start import run_training
@@ -192,3 +199,24 @@ def test_a_sentence_is_cut_to_a_hundred_characters_after_it_was_made_visible() -
     assert shortened("x" * 100) == "x" * 100
     assert shortened("x" * 101) == "x" * 99 + "…"
     assert shortened("\x01" * 30) == r"\x01" * 24 + r"\x0" + "…"
+
+
+@pytest.mark.parametrize("kernel", [None, one_sentence_at_a_time])
+def test_an_update_of_packed_sentences_has_no_padding_and_any_other_all_of_it(
+    toy: Any,  # noqa: ANN401
+    monkeypatch: pytest.MonkeyPatch,
+    kernel: object,
+) -> None:
+    for module in (update, gradient):
+        monkeypatch.setattr(module, "kernel_for", lambda _model: kernel)
+    settings = toy.settings("model.attention_dropout=0")
+    trained = Trained.new(open_training_data(toy.corpus), settings, device=torch.device("cpu"))
+    pairs, cursor = next(planned_updates(trained.corpus, settings.training, Cursor()))
+    limit, ranks = MicroBatchLimit(150), Ranks()
+    ready = update.prepared(trained, pairs, cursor, ranks=ranks, limit=limit)
+    loss = update.take_update(trained, Gradient(trained.model), ready, ranks=ranks, limit=limit).result().loss
+    sides = [side for _, batch in ready.micro_batches for side in (batch.source, batch.target_out)]
+    padded, real = sum(side.size for side in sides), sum(np.count_nonzero(side) for side in sides)
+    assert padded > real
+    assert loss.positions == (padded if kernel is None else real)
+    assert loss.source_tokens + loss.target_tokens == real
