@@ -53,9 +53,11 @@ class MicroBatchLimit:
 def keep_few_primitives() -> None:
     """Have oneDNN forget what it compiled for shapes of batches that went by; to be called before its first use.
 
-    By default it keeps 1,024 such primitives, some megabytes each, and time is not saved by more than a few.
+    By default it keeps 1,024 such primitives, some megabytes each, and so does the layer between it and torch, whose
+    scratch memory comes to some hundred megabytes and scatters the heap. Time is not saved by more than a few.
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16")
+    os.environ.setdefault("LRU_CACHE_CAPACITY", "16")
 
 
 def keep_freed_memory() -> None:
