@@ -131,6 +131,70 @@ def test_a_rank_that_fails_ends_the_job_and_one_line_says_which_and_at_what(
 
 
 @slow
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        ("stop", r"did not come to where the ranks meet \(not all came within 60 s\)"),
+        ("kill", r"killed by SIGKILL"),
+    ],
+)
+def test_a_rank_that_fails_before_the_ranks_have_met_is_named_and_not_the_one_that_waits_for_it(
+    toy: Any,  # noqa: ANN401
+    tmp_path: Path,
+    finish: Any,  # noqa: ANN401
+    fault: str,
+    why: str,
+) -> None:
+    run = tmp_path / "run"
+    more = ["--ranks", "3", "--set", "machine.rank_timeout_minutes=0.3"]
+    done = finish([sys.executable, FAULTY, "1", fault, "start", *arguments(toy, run, *more)])
+    assert (done.returncode, done.stdout) == (6, "")
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("nmt: ")]
+    goes_on = "the same command goes on from the last checkpoint"
+    assert re.fullmatch(rf"nmt: rank 1 \(process \d+\) was lost before its first update: {why}; {goes_on}", line), line
+
+
+@slow
+@pytest.mark.parametrize("fault", ["kill", "stop"])
+def test_a_rank_that_fails_inside_a_validation_ends_the_job_which_then_goes_on_to_the_same_bits(
+    toy: Any,  # noqa: ANN401
+    tmp_path: Path,
+    finish: Any,  # noqa: ANN401
+    two_ranks: Path,
+    fault: str,
+) -> None:
+    run = tmp_path / "run"
+    more = ["--ranks", "2", "--set", "machine.rank_timeout_minutes=0.3"]
+    done = finish([sys.executable, FAULTY, "1", fault, "validation", *arguments(toy, run, *more)])
+    assert (done.returncode, done.stdout) == (6, "")
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("nmt: ")]
+    assert re.match(r"nmt: rank 1 \(process \d+\) was lost in update 12 \(", line), line
+    assert re.search(WHY[fault], line), line
+    assert open_model_folder(run / "last").description.step == 10
+    assert finish([BIN / "nmt", *arguments(toy, run, *more)]).returncode == 0
+    weights = "last/weights.safetensors"
+    assert (run / weights).read_bytes() == (two_ranks / weights).read_bytes()
+
+
+@slow
+@pytest.mark.parametrize("when", ["start", str(STEP), "validation"])
+def test_a_sigterm_that_reaches_a_rank_which_is_not_the_lead_changes_nothing(
+    toy: Any,  # noqa: ANN401
+    tmp_path: Path,
+    finish: Any,  # noqa: ANN401
+    two_ranks: Path,
+    when: str,
+) -> None:
+    """Only the lead, the process that the user knows, decides what comes of a signal."""
+    run = tmp_path / "run"
+    done = finish([sys.executable, FAULTY, "1", "terminate", when, *arguments(toy, run, "--ranks", "2")])
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "was lost" not in done.stderr
+    weights = "last/weights.safetensors"
+    assert (run / weights).read_bytes() == (two_ranks / weights).read_bytes()
+
+
+@slow
 def test_a_job_of_torchrun_continued_after_a_lost_rank_has_the_bits_of_two_ranks_started_by_nmt(
     toy: Any,  # noqa: ANN401
     tmp_path: Path,
