@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 import sys
 
@@ -112,3 +113,37 @@ def test_memory_that_was_freed_is_taken_again_without_new_pages() -> None:
         for how in ("keep", "give back")
     )
     assert kept < given_back / 5  # a part of the heap may still be new the second time
+
+
+USED_BY_SHAPES = """
+import ctypes, sys
+from nmt_cli.training.memory import keep_few_primitives
+if sys.argv[1] == "few":
+    keep_few_primitives()
+import torch
+torch.set_num_threads(1)
+fields = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
+class Heap(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in fields]
+heap = ctypes.CDLL(None).mallinfo2
+heap.restype = Heap
+weight = torch.randn(64, 1024, dtype=torch.bfloat16)
+for rows in range(400, 1200, 8):
+    torch.nn.functional.linear(torch.randn(rows, 1024, dtype=torch.bfloat16), weight)
+    if rows == 560:
+        before = heap().uordblks + heap().hblkhd
+print(heap().uordblks + heap().hblkhd - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the GNU C library")
+def test_memory_in_use_does_not_grow_with_the_shapes_that_went_by() -> None:
+    if not hasattr(ctypes.CDLL(None), "mallinfo2"):
+        pytest.skip("a C library without mallinfo2")
+    grown = {}
+    for how in ("few", "all"):
+        run = subprocess.run([sys.executable, "-c", USED_BY_SHAPES, how], capture_output=True, text=True, check=True)
+        grown[how] = int(run.stdout)
+    if grown["all"] < 8 * MIB:
+        pytest.skip("torch keeps nothing here for shapes that went by")
+    assert grown["few"] < 4 * MIB
