@@ -20,6 +20,7 @@ from nmt_cli.decoding.by_length import batches_by_length
 from nmt_cli.decoding.forced import forced_log_probs
 from nmt_cli.decoding.hypothesis import Hypothesis
 from nmt_cli.decoding.incremental import CachedTransformer, Ensemble
+from nmt_cli.decoding.number_formats import number_format
 from nmt_cli.decoding.paths import greedy_search, sample
 from nmt_cli.decoding.search import beam_search
 from nmt_cli.errors import MachineError, UsageError
@@ -42,14 +43,18 @@ class TorchEngine:
         self._models = models
 
     @classmethod
-    def load(cls, *folders: ModelFolder, device: str = "cpu") -> TorchEngine:
+    def load(cls, *folders: ModelFolder, device: str = "cpu", compute_type: str = "auto") -> TorchEngine:
         """Read the models of folders, an ensemble where there are several; `device` is auto, cpu or cuda.
+
+        `compute_type` is float32 (also for auto), bfloat16, float16 on a GPU, or int8 on a CPU.
 
         Raises:
             ModelError: the weights do not fit the description.
-            UsageError: there is no such device.
+            UsageError: there is no such device, or it does not compute in the type.
         """
-        return cls([load_transformer(folder, device=chosen_device(device)) for folder in folders])
+        where = chosen_device(device)
+        change = number_format(compute_type, where)
+        return cls([change(load_transformer(folder, device=where)) for folder in folders])
 
     @property
     def max_source_length(self) -> int | None:

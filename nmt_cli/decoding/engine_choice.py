@@ -110,7 +110,7 @@ def open_engine(
             choice = EngineChoice("torch", choice.device, "float32", reason=str(error))
     from nmt_cli.decoding.engine import TorchEngine
 
-    return TorchEngine.load(*folders, device=choice.device), choice
+    return TorchEngine.load(*folders, device=choice.device, compute_type=choice.compute_type), choice
 
 
 def _open_ctranslate2(

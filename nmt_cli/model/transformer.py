@@ -39,6 +39,8 @@ class Transformer(nn.Module):
         self.encoder_norm, self.decoder_norm = _final_norm(config), _final_norm(config)
         self.precision: torch.dtype | None = None
         """Of the states between embeddings and loss, where it is not that of the parameters."""
+        self.output_projection: nn.Module | None = None
+        """What `logits` uses in place of the output matrix."""
 
     def forward(self, source: Int[Tensor, "B S"], target_in: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         """Return the decoder's states, which `logits` projects to the vocabulary."""
@@ -79,6 +81,9 @@ class Transformer(nn.Module):
 
     def logits(self, states: Float[Tensor, "*shape D"]) -> Float[Tensor, "*shape V"]:
         """Project states to the vocabulary, without bias (section 3.4)."""
+        if self.output_projection is not None:
+            projected: Tensor = self.output_projection(states)
+            return projected
         return functional.linear(states, self.output.weight)
 
     def _enter_encoder(self, embedded: Float[Tensor, "*B S D"], positions: Float[Tensor, "S D"]) -> Tensor:
