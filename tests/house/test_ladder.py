@@ -10,7 +10,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "nmt_cli"
 LADDER = [
-    *("errors", "packed", "files", "cores", "sealed", "config", "settings_files"),
+    *("errors", "cache", "packed", "files", "cores", "sealed", "config", "settings_files"),
     *("weight_storage", "model_folder", "builtin"),
     *("trees", "corpora", "subwords", "scoring"),
     *("batches", "model", "decoding", "training"),
