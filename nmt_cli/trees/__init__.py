@@ -1,0 +1,1 @@
+"""Constituency trees: bracket files, linear strings, repair (paper, section 6.3)."""
