@@ -72,6 +72,16 @@ def score(
         Path | None, typer.Option(help="Model folder: print the log-probability of each translation, in nats.")
     ] = None,
     source: Annotated[Path | None, typer.Option(help="With --model: what was translated, a line each.")] = None,
+    trees: Annotated[
+        bool, typer.Option("--trees", help="Bracket trees, one a line: labelled F1 in EVALB's figures.")
+    ] = False,
+    evalb_parameters: Annotated[
+        Path | None, typer.Option(help="With --trees: a parameter file of EVALB. Default: as COLLINS.prm.")
+    ] = None,
+    words: Annotated[
+        Path | None,
+        typer.Option(help="With --trees: HYP has linear strings, this file their words; what is no tree is repaired."),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object in place of lines; with --model one a line.")
     ] = False,
@@ -84,6 +94,19 @@ def score(
     given = hypotheses or []
     if sum(str(path) == "-" for path in given) > 1:
         raise typer.BadParameter("standard input can be read once only", param_hint="HYP")
+    if trees:
+        if reference is None or len(reference) != 1 or len(given) > 1 or model or source or significance or lowercase:
+            raise typer.BadParameter("takes one --reference and one HYP, and no options of texts", param_hint="--trees")
+        from nmt_cli.cli.score_trees import print_tree_scores
+
+        tree_file = given[0] if given else None
+        print_tree_scores(
+            reference[0], tree_file, parameter_file=evalb_parameters, word_file=words, as_json=as_json, quiet=quiet
+        )
+        return
+    if evalb_parameters is not None or words is not None:
+        hint = "--words" if words else "--evalb-parameters"
+        raise typer.BadParameter("is of trees; give --trees too", param_hint=hint)
     if model is not None or source is not None:
         if len(given) > 1:
             raise typer.BadParameter("with --model, one file of translations at a time", param_hint="HYP")

@@ -14,6 +14,7 @@ README = Path(__file__).parents[2] / "README.md"
 HELD_OUT = {"--valid-source", "--valid-target", "--test-source", "--test-target"}
 OPTIONS = {
     "prepare": {"--source", "--target", "--source-lang", "--target-lang", "--out", "--list", "--set"}
+    | {"--from"}
     | {"--lowercase", "--moses", "--force", "--quiet"}
     | HELD_OUT,
     "bpe": {"--vocab-size", "--separate", "--target-vocab-size", "--algorithm", "--model", "--out", "--set"}
@@ -39,6 +40,7 @@ OPTIONS = {
     "score": {
         *("--reference", "--target-lang", "--lowercase", "--tokenize", "--json", "--quiet"),
         *("--significance", "--samples", "--seed"),
+        *("--trees", "--evalb-parameters", "--words"),
         *("--model", "--source"),
     },
     "export": {"--to", "--compute-type", "--check", "--force", "--quiet"},
