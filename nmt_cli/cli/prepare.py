@@ -14,6 +14,13 @@ def prepare(
     name: Annotated[
         str | None, typer.Argument(help="A corpus of the catalogue, see --list; none for files of your own.")
     ] = None,
+    from_: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            help="Folder with the archives of a catalogued corpus, or the files in them; nothing is fetched.",
+        ),
+    ] = None,
     source: Annotated[
         Path | None,
         typer.Option(
@@ -55,16 +62,21 @@ def prepare(
     from nmt_cli.errors import UsageError
 
     if list_:
-        for known, description in catalogue.CATALOGUE.items():
+        for known, description in catalogue.catalogue().items():
             print_result(f"{known}  {description}")
         return
-    settings = prepare_settings(lowercase=lowercase, moses=moses, assignments=assignments or [])
+    recipe = None if name is None else catalogue.recipe_of(name)
+    settings = prepare_settings(lowercase=lowercase, moses=moses, assignments=assignments or [], recipe=recipe)
+    tell = (lambda _: None) if quiet else announce
     own = [path for path in (source, target, valid_source, valid_target, test_source, test_target) if path]
     if name is not None:
         if own or source_lang or target_lang:
             raise UsageError(f"{name!r} names a corpus with files of its own; give either a name or --source")
-        done = catalogue.prepare_catalogued(name, out or Path("data") / name, settings, force=force)
+        folder = out or Path("data") / name
+        done = catalogue.prepare_catalogued(name, folder, settings, folder=from_, force=force, tell=tell)
     else:
+        if from_:
+            raise UsageError(f"--from {from_}: is for a corpus of the catalogue; name it, or give --source alone")
         files = corpus_files((source, target), (valid_source, valid_target), (test_source, test_target))
         languages = languages_of(source_lang, target_lang)
         done = prepare_files(files, out or default_folder(files, languages), languages, settings, force=force)

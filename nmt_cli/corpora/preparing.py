@@ -7,6 +7,7 @@ when all are known, each gets its fate and goes to its split.
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,10 @@ SPLITS = {"train": Fate.TRAIN, "valid": Fate.VALID, "test": Fate.TEST}
 REASONS = {Fate.DUPLICATE: "duplicate", Fate.OVERLAP: OVERLAP}
 
 
+Texts = Sequence[list[CheckedFile]]
+"""Source and target, or one file of two columns, each; several are read one after another."""
+
+
 class PrepareConfig(Section):
     """What `prepare` follows."""
 
@@ -39,13 +44,20 @@ class PrepareConfig(Section):
     cleaning: CleaningConfig = CleaningConfig()
 
 
-def prepare_settings(*, lowercase: bool = False, moses: bool = False, assignments: Sequence[str] = ()) -> PrepareConfig:
-    """Return the settings that a command line asks for.
+def prepare_settings(
+    *,
+    lowercase: bool = False,
+    moses: bool = False,
+    assignments: Sequence[str] = (),
+    recipe: Mapping[str, object] | None = None,
+) -> PrepareConfig:
+    """Return the settings that a command line asks for, over those of a corpus's own recipe.
 
     Raises:
         UsageError: an unknown section or field, or a value out of range; all at once.
     """
-    values: dict[str, object] = {"text": {"lowercase": lowercase, "moses": moses}}
+    flags = {"lowercase": lowercase, "moses": moses}
+    values = merge(recipe or {}, {"text": {name: True for name, given in flags.items() if given}})
     for assignment in assignments:
         values = merge(values, parse_assignment(assignment))
     return validated(PrepareConfig, values, where="settings")
@@ -86,30 +98,49 @@ def prepare_files(
         DataError: a file cannot be used, two are not parallel, or nothing is left.
         UsageError: `out` may not be replaced, or a file to read lies in it.
     """
-    _refuse_inputs_in(out, files.paths)
+    refuse_inputs_in(out, files.paths)
+    train = [[CheckedFile(path) for path in files.train.paths]]
+    given = {split: [[CheckedFile(path) for path in pair.paths]] for split, pair in files.given.items()}
+    return prepare_texts(train, given, out, languages, config, force=force)
+
+
+def prepare_texts(
+    train: Texts,
+    given: Mapping[str, Texts],
+    out: Path,
+    languages: Languages,
+    config: PrepareConfig,
+    *,
+    force: bool = False,
+) -> Preparation:
+    """Write the data folder of texts: those of train are chosen from, those of `given` splits are all kept.
+
+    Raises:
+        DataError: a text cannot be used, two are not parallel, or nothing is left.
+        UsageError: `out` may not be replaced.
+    """
     with new_directory(out, manifest=MANIFEST, kind=KIND, force=force) as scratch:
-        opened = {name: [CheckedFile(path) for path in pair.paths] for name, pair in files.given.items()}
         warnings = list[str]()
-        given = {
-            split: _write_split(scratch, split, _all_pairs(checked, languages, config, warnings), languages)
-            for split, checked in opened.items()
+        held_out = {
+            split: _write_split(scratch, split, _all_pairs(texts, languages, config, warnings), languages)
+            for split, texts in given.items()
         }
-        train = [CheckedFile(path) for path in files.train.paths]
         dropped = Dropped()
         pairs = _collect(train, scratch / CANDIDATES, languages, config, dropped)
-        fates = decide_fates(pairs, given, config.cleaning)
+        fates = decide_fates(pairs, held_out, config.cleaning)
         _distribute(scratch, pairs, fates, languages, dropped)
-        splits = given | {name: pairs.only(fates == fate) for name, fate in SPLITS.items() if name not in given}
+        splits = held_out | {name: pairs.only(fates == fate) for name, fate in SPLITS.items() if name not in held_out}
         splits = {name: splits[name] for name in SPLITS if len(splits[name])}
-        read = [*train, *(file for checked in opened.values() for file in checked)]
+        read = [file for texts in (train, *given.values()) for files in texts for file in files]
+        lines, first = sum(files[0].lines for files in train), train[0][0].path
         if "train" not in splits:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in dropped.counts.most_common())
-            raise DataError(f"{train[0].path}: none of {train[0].lines:,} pairs is left ({reasons or 'empty file'})")
+            raise DataError(f"{first}: none of {lines:,} pairs is left ({reasons or 'empty file'})")
         warnings = [warning for file in read for warning in file.warnings()] + warnings
         if suspicion := alignment_warning(pairs):
-            warnings.append(f"{train[0].path}: {suspicion}")
-        warnings += split_warnings(splits, given, dropped, config.cleaning)
-        done = Preparation(out, train[0].lines, splits, dropped, warnings)
+            warnings.append(f"{first}: {suspicion}")
+        warnings += split_warnings(splits, held_out, dropped, config.cleaning)
+        done = Preparation(out, lines, splits, dropped, warnings)
         _describe(scratch, done, languages, config, config.cleaning, [_source_file(file) for file in read])
     return done
 
@@ -137,7 +168,12 @@ def prepare_splits(
     return done
 
 
-def _refuse_inputs_in(out: Path, paths: list[Path]) -> None:
+def refuse_inputs_in(out: Path, paths: list[Path]) -> None:
+    """Refuse to write where there is something to read.
+
+    Raises:
+        UsageError: one of the paths is, or lies in, the folder to write.
+    """
     for path in paths:
         if real_path(path).is_relative_to(real_path(out)):
             raise UsageError(f"{path}: is to be read, but lies in {out}, which is to be written; name another --out")
@@ -151,18 +187,21 @@ def _stepped(pair: tuple[str, str], languages: Languages, config: PrepareConfig)
 
 
 def _all_pairs(
-    files: list[CheckedFile], languages: Languages, config: PrepareConfig, warnings: list[str]
+    texts: Texts, languages: Languages, config: PrepareConfig, warnings: list[str]
 ) -> Iterator[tuple[str, str]]:
     """Yield every pair of a held-out split: dropping one would part it from its file."""
     n_empty = 0
-    for raw in read_pairs(files):
-        source, target = _stepped((raw.source, raw.target), languages, config)
-        n_empty += is_blank(source) or is_blank(target)
-        yield source, target
-    if not files[0].lines:
-        raise DataError(f"{files[0].path}: empty; leave the option out to hold pairs out of train")
+    for files in texts:
+        for raw in read_pairs(files):
+            source, target = _stepped((raw.source, raw.target), languages, config)
+            n_empty += is_blank(source) or is_blank(target)
+            yield source, target
+        if not files[0].lines:
+            raise DataError(f"{files[0].path}: empty; leave the option out to hold pairs out of train")
     if n_empty:
-        warnings.append(f"{files[0].path}: {n_empty:,} pairs have an empty side; they are kept, as every held-out line")
+        warnings.append(
+            f"{texts[0][0].path}: {n_empty:,} pairs have an empty side; they are kept, as every held-out line"
+        )
 
 
 @contextlib.contextmanager
@@ -182,13 +221,11 @@ def _write_split(folder: Path, split: str, pairs: Iterable[tuple[str, str]], lan
     return keys
 
 
-def _collect(
-    files: list[CheckedFile], path: Path, languages: Languages, config: PrepareConfig, dropped: Dropped
-) -> PairKeys:
+def _collect(texts: Texts, path: Path, languages: Languages, config: PrepareConfig, dropped: Dropped) -> PairKeys:
     """Write the pairs that are good in themselves to a file, TAB between; return what to remember of them."""
     keys = PairKeys(seed=config.cleaning.seed)
     with path.open("wb") as stream:
-        for line, raw in enumerate(read_pairs(files), start=1):
+        for line, raw in enumerate(itertools.chain.from_iterable(map(read_pairs, texts)), start=1):
             if raw.problem is not None:
                 dropped.add(raw.problem, line, raw.source, raw.target)
                 continue
@@ -222,7 +259,7 @@ def _distribute(scratch: Path, pairs: PairKeys, fates: Fates, languages: Languag
 
 
 def _source_file(file: CheckedFile) -> SourceFile:
-    digest = sha256_of_file(file.path) if file.path.is_file() else None
+    digest = file.sha256 or (sha256_of_file(file.path) if file.path.is_file() else None)
     return SourceFile(name=visible(file.path.name), sha256=digest, lines=file.lines)
 
 

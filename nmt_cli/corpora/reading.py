@@ -43,6 +43,7 @@ class CheckedFile:
     def __init__(self, path: Path) -> None:
         """Nothing is read yet."""
         self.path = path
+        self.sha256: str | None = None
         self.lines = 0
         self.bad_lines = 0
         self.first_bad = ""
@@ -57,11 +58,15 @@ class CheckedFile:
         Raises:
             DataError: not UTF-8 or without line ends, with the first line and column.
         """
-        with open_for_reading(self.path) as stream:
-            for record in read_records(stream):
+        with contextlib.closing(self._raw_records()) as records:
+            for record in records:
                 self._notice(record)
                 yield record
         self._judge()
+
+    def _raw_records(self) -> Generator[Record]:
+        with open_for_reading(self.path) as stream:
+            yield from read_records(stream)
 
     def _notice(self, record: Record) -> None:
         text, bad_column = record

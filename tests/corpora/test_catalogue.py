@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.config import CleaningConfig, TextConfig
-from nmt_cli.corpora.catalogue import CATALOGUE, prepare_catalogued
+from nmt_cli.corpora.catalogue import catalogue, prepare_catalogued
 from nmt_cli.corpora.data_folder import open_data_folder
 from nmt_cli.corpora.demo.corpus import DemoCorpus
 from nmt_cli.corpora.preparing import PrepareConfig
@@ -16,8 +16,8 @@ from nmt_cli.errors import UsageError
 
 def test_an_unknown_name_is_refused_with_the_nearest_and_with_all() -> None:
     with pytest.raises(UsageError, match="did you mean 'demo-en-de'") as caught:
-        prepare_catalogued("demo-en-fr", Path("never"), PrepareConfig())
-    assert all(name in str(caught.value) for name in CATALOGUE)
+        prepare_catalogued("demo-en-dd", Path("never"), PrepareConfig())
+    assert all(name in str(caught.value) for name in catalogue())
     with pytest.raises(UsageError, match="own files are named with --source"):
         prepare_catalogued("train.txt", Path("never"), PrepareConfig())
 
