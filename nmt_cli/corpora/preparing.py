@@ -23,6 +23,7 @@ from nmt_cli.corpora.hold_out import Fate, Fates, decide_fates
 from nmt_cli.corpora.keys import PairKeys
 from nmt_cli.corpora.reading import CheckedFile, PairFiles, read_pairs
 from nmt_cli.corpora.report import OVERLAP, Dropped, Preparation, split_warnings
+from nmt_cli.corpora.report_page import report_page
 from nmt_cli.corpora.text_steps import apply
 from nmt_cli.errors import DataError, UsageError
 from nmt_cli.files import as_line, new_directory, real_path, sha256_of_file, visible, write_json
@@ -272,6 +273,7 @@ def _describe(
     sources: list[SourceFile],
 ) -> None:
     write_json(scratch / REPORT, done.as_json())
+    (scratch / "report.html").write_bytes(report_page(done).encode())
     description = DataDescription(
         source_language=languages.source,
         target_language=languages.target,

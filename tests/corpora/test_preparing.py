@@ -78,7 +78,11 @@ def test_the_folder_opens_and_holds_nothing_but_what_the_design_names(tmp_path: 
     assert (data.source_language, data.target_language, data.counts) == ("en", "de", done.counts)
     assert data.text == TextConfig(lowercase=True)
     expected = {f"{split}.{language}" for split in ("train", "valid", "test") for language in ("en", "de")}
-    assert {path.name for path in (tmp_path / "out").iterdir()} == expected | {"report.json", "manifest.json"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == expected | {
+        "report.json",
+        "report.html",
+        "manifest.json",
+    }
 
 
 def test_the_same_files_give_the_same_bytes_and_another_seed_gives_others(tmp_path: Path) -> None:
