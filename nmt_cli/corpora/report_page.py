@@ -25,7 +25,8 @@ td.n{text-align:right}rect{fill:#47a}li.w{color:#a30}"""
 
 def report_page(done: Preparation) -> str:
     """Return the page."""
-    title = f"{visible(done.folder.name)}: {done.kept:,} of {done.lines:,} pairs kept"
+    # Without the name of the folder: the same data give the same page, and so the same digest, wherever they lie.
+    title = f"{done.kept:,} of {done.lines:,} pairs kept"
     parts = [f"<h1>{html.escape(title)}</h1>"]
     if done.warnings:
         parts.append("<ul>" + "".join(f'<li class="w">{_text(warning)}</li>' for warning in done.warnings) + "</ul>")
