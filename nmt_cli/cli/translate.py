@@ -23,7 +23,7 @@ def translate(
     ] = None,
     model: Annotated[
         list[Path] | None,
-        typer.Option(help="Model folder, or a run's checkpoint; several are an ensemble. Default: $NMT_MODEL."),
+        typer.Option(help="Model folder or checkpoint; several: an ensemble. Default: $NMT_MODEL, else built in."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help="File to write, complete or not at all. Default, and for -: stdout.")
@@ -176,14 +176,14 @@ def models_and_search(
     What can be refused without the model is refused before it is opened.
 
     Raises:
-        UsageError: no model named, or a setting that cannot be followed.
+        UsageError: a setting that cannot be followed.
         ModelError: no model, or a damaged one.
     """
     import os
 
+    from nmt_cli.builtin import builtin_model
     from nmt_cli.cli.output import announce
     from nmt_cli.config import MOST_HYPOTHESES, SearchConfig
-    from nmt_cli.errors import UsageError
     from nmt_cli.model_folder import open_model_folder
     from nmt_cli.settings_files import section_from
 
@@ -191,11 +191,10 @@ def models_and_search(
     section_from(SearchConfig, "search", {"beam_size": MOST_HYPOTHESES}, assignments)
     if not models:
         named = os.environ.get("NMT_MODEL")
-        if not named:
-            raise UsageError("no model: give --model FOLDER, or set NMT_MODEL to one; `nmt train` makes them")
-        models = [Path(named)]
+        models = [Path(named) if named else builtin_model()]
         if not quiet:
-            announce(f"model: {named} (NMT_MODEL)")
+            builtin = "the built-in one, English to German; --model names another"
+            announce(f"model: {named} (NMT_MODEL)" if named else f"model: {builtin}")
     folders = [open_model_folder(model) for model in models]
     return folders, section_from(SearchConfig, "search", folders[0].description.search.model_dump(), assignments)
 

@@ -16,8 +16,6 @@ from nmt_cli.decoding.translator import Translator
 from nmt_cli.model_folder import open_model_folder
 
 PROGRAM = Path(sys.executable).parent / "nmt"
-# To be taken away with the first model that ships.
-pytestmark = pytest.mark.skipif(not builtin_model().is_dir(), reason="the package has no model yet; recipes/builtin")
 LONG = ("it was raining and Tom was tired " * 75).split()[:500]
 OUTSIDE = [
     "🙂🙃🚀",
