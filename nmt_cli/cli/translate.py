@@ -127,9 +127,11 @@ def translate(
 
             use_allowed_cores()
         translator = Translator.of_folder(*folders, choice=choice)
-        if not quiet and engine is EngineKind.AUTO:
-            announce(f"engine: {translator.engine}")
+        is_told = quiet or engine is not EngineKind.AUTO
         for translations in translate_blocks(translator, blocks, search, tally, strict=strict, prefixes=prefixes):
+            if not is_told:
+                announce(f"engine: {translator.engine}")
+                is_told = True
             write(output_lines(translations, first=tally.lines - len(translations) + 1, as_json=as_json))
             progress.show(tally)
         progress.end(tally, limit=translator.max_source_length)

@@ -61,16 +61,16 @@ class Translator:
         self,
         engine: Engine,
         *,
-        choice: EngineChoice,
         source: Segmenter,
         target: Segmenter,
         languages: tuple[str, str],
         text: TextConfig,
+        choice: EngineChoice | None = None,
     ) -> None:
         """Put the parts together; `load` does it from a model folder."""
         self._engine = engine
         self.engine = choice
-        """Which engine it is, and why."""
+        """Which engine it is, and why; None for one that was given."""
         self._source, self._target = source, target
         self._source_language, self._target_language = languages
         self._text = text
