@@ -88,7 +88,7 @@ class TrainingConfig(Section):
         default=None,
         le=1_000_000_000_000,
         description="at most so many padded positions a side go through the model at a time; "
-        "default: 4,096 on a CPU, what fits on a GPU",
+        "default: 2,560 on a CPU, what fits on a GPU",
     )
     precision: Literal["float32", "bfloat16"] | None = Field(
         default=None,

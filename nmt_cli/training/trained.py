@@ -126,9 +126,10 @@ def share_state(trained: Trained, progress: Progress, ranks: Ranks) -> tuple[Pro
     numbers = {name: ranks.lead_says(getattr(progress, name)) for name in ("step", "epoch", "update_in_epoch")}
     config = trained.settings.training
     stored = None if has_moved(progress, ranks.device) else progress.micro_batch_tokens
+    on_cpu = ranks.device.type == "cpu"
+    if stored is not None and progress.device is None and on_cpu and config.micro_batch_tokens is None:
+        stored = min(stored, MICRO_BATCH_TOKENS)  # what a GPU had room for, if it was one, is too much
     limit = ranks.lead_says(stored or config.micro_batch_tokens or 0)
-    if ranks.device.type == "cpu" and config.micro_batch_tokens is None:
-        limit = min(limit, MICRO_BATCH_TOKENS)  # what a GPU had room for is too much
-    elif limit == 0:
+    if limit == 0 and not on_cpu:
         limit = ranks.least_of(measured_limit(trained.model, max_length=config.max_length))
     return progress.model_copy(update=numbers), MicroBatchLimit(limit or MICRO_BATCH_TOKENS)
